@@ -89,6 +89,7 @@ function(pr_program name)
   else()
     target_link_libraries(${name} PRIVATE ${ARG_DEPS})
   endif()
+  set_property(GLOBAL APPEND PROPERTY PR_PROGRAMS ${name})
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
