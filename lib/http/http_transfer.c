@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One transfer: its easy handle, what libcurl calls back about it, and its options.
+ *
+ * Handles are not curl_easy_reset between requests: options that never differ are set once
+ * (set_constants), those that differ are ALL set for each request (transfer_prepare). A reset would
+ * cost some forty calls and as many string copies a request. Whoever adds an option to
+ * transfer_prepare sets it on every road through it.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "http/http_internal.h"
+
+#define REQUEST_TEXT_MAX (96u * 1024u) /* all header lines of a request */
+#define KEEP_ROOM_BYTES 8192u          /* a buffer that grew beyond is given back after use */
+#define RECEIVE_BUFFER_BYTES 8192L
+#define SEND_BUFFER_BYTES 16384L /* libcurl's least; TLS sends through it */
+
+/* Setting an option fails only for a full heap (a bug by our rules) or an unknown option (a bug). */
+#define SET(easy, option, value) pr_assert(curl_easy_setopt(easy, option, value) == CURLE_OK)
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
+{
+    transfer_t *self = arg;
+    size_t len = size * count;
+    size_t room = self->body.max_bytes - self->body.len;
+    size_t take = len < room ? len : room;
+    if (take > 0 && pr_buffer_append(&self->body, bytes, take) != PR_OK)
+        return 0; /* cannot be: take fits */
+    if (take == len)
+        return len;
+    self->truncated = true;
+    return 0; /* ends the transfer with CURLE_WRITE_ERROR; its connection is closed */
+}
+
+static void keep_retry_after(transfer_t *self, const char *line, size_t len)
+{
+    static const char name[] = "retry-after:";
+    const size_t name_len = sizeof(name) - 1;
+    if (len <= name_len || strncasecmp(line, name, name_len) != 0)
+        return;
+    const char *value = line + name_len;
+    const char *end = line + len;
+    while (value < end && (*value == ' ' || *value == '\t'))
+        value++;
+    while (end > value && (end[-1] == '\r' || end[-1] == '\n' || end[-1] == ' '))
+        end--;
+    size_t take = (size_t)(end - value);
+    take = take < RETRY_AFTER_MAX - 1 ? take : RETRY_AFTER_MAX - 1;
+    memcpy(self->retry_after, value, take);
+    self->retry_after[take] = '\0';
+}
+
+/* The headers are over: if the pool of this host is full, this connection is not to join it. */
+static void decide_reuse(transfer_t *self)
+{
+    const host_t *host = self->host;
+    if (host->sockets - host->active >= self->http->limits.pool_per_host)
+        SET(self->easy, CURLOPT_FORBID_REUSE, 1L);
+}
+
+static size_t on_header(char *line, size_t size, size_t count, void *arg)
+{
+    transfer_t *self = arg;
+    size_t len = size * count;
+    self->header_bytes += len;
+    if (self->header_bytes > self->http->limits.max_header_bytes) {
+        self->headers_too_large = true;
+        return 0;
+    }
+    if (self->phase != PHASE_BODY) {
+        self->phase = PHASE_BODY;
+        self->phase_at_ms = INT64_MAX;
+    }
+    if (len >= 5 && memcmp(line, "HTTP/", 5) == 0)
+        self->retry_after[0] = '\0'; /* the final response's counts, not a 1xx one's */
+    else if (len <= 2)
+        decide_reuse(self);
+    else if ((line[0] | 0x20) == 'r')
+        keep_retry_after(self, line, len);
+    return len;
+}
+
+/* The connection is ready, the request is about to go out. More than once: libcurl repeats it. */
+static int on_request(void *arg, char *peer, char *local, int peer_port, int local_port)
+{
+    (void)peer, (void)local, (void)peer_port, (void)local_port;
+    transfer_t *self = arg;
+    self->phase = PHASE_WAIT;
+    self->phase_at_ms = self->http->now_ms + self->http->limits.first_byte_ms;
+    if (++self->sends > 1)
+        self->http->stats.resent++;
+    return CURL_PREREQFUNC_OK;
+}
+
+static curl_socket_t on_open(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    transfer_t *self = arg;
+    pr_http_t *http = self->http;
+    if (purpose != CURLSOCKTYPE_IPCXN)
+        return CURL_SOCKET_BAD;
+    if (!self->proxied && http->limits.guard != NULL &&
+        !http->limits.guard(http->limits.guard_arg, &address->addr,
+                            (socklen_t)address->addrlen)) {
+        self->addresses_refused++;
+        http->stats.refused_addresses++;
+        return CURL_SOCKET_BAD;
+    }
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (fd < 0)
+        return CURL_SOCKET_BAD;
+    self->sockets_opened++;
+    host_socket_opened(http, self->host, fd);
+    return fd;
+}
+
+static int on_close(void *arg, curl_socket_t fd)
+{
+    host_socket_closed(arg, fd);
+    return close(fd);
+}
+
+static void set_callbacks(transfer_t *self)
+{
+    CURL *easy = self->easy;
+    SET(easy, CURLOPT_PRIVATE, self);
+    SET(easy, CURLOPT_WRITEFUNCTION, on_body);
+    SET(easy, CURLOPT_WRITEDATA, self);
+    SET(easy, CURLOPT_HEADERFUNCTION, on_header);
+    SET(easy, CURLOPT_HEADERDATA, self);
+    SET(easy, CURLOPT_PREREQFUNCTION, on_request);
+    SET(easy, CURLOPT_PREREQDATA, self);
+    SET(easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
+    SET(easy, CURLOPT_OPENSOCKETDATA, self);
+    /* A connection outlives the transfer that made it: its close belongs to the whole. */
+    SET(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+    SET(easy, CURLOPT_CLOSESOCKETDATA, self->http);
+}
+
+static void set_constants(transfer_t *self)
+{
+    const pr_http_limits_t *limits = &self->http->limits;
+    CURL *easy = self->easy;
+    SET(easy, CURLOPT_NOSIGNAL, 1L);
+    SET(easy, CURLOPT_QUICK_EXIT, 1L); /* else a hanging look-up is joined, and blocks us all */
+    SET(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    SET(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    SET(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    SET(easy, CURLOPT_HTTP09_ALLOWED, 0L);
+    SET(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+    SET(easy, CURLOPT_PATH_AS_IS, 1L);
+    SET(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    SET(easy, CURLOPT_NOPROXY, "");
+    SET(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    SET(easy, CURLOPT_ACCEPT_ENCODING, NULL);
+    SET(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
+    SET(easy, CURLOPT_USERAGENT, limits->user_agent);
+    SET(easy, CURLOPT_BUFFERSIZE, RECEIVE_BUFFER_BYTES);
+    SET(easy, CURLOPT_UPLOAD_BUFFERSIZE, SEND_BUFFER_BYTES);
+    SET(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    SET(easy, CURLOPT_TCP_KEEPIDLE, (long)limits->tcp_keepalive_s);
+    SET(easy, CURLOPT_TCP_KEEPINTVL, (long)limits->tcp_keepalive_s);
+    SET(easy, CURLOPT_MAXAGE_CONN, (long)((limits->idle_ms + 999) / 1000));
+    SET(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+    SET(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    /* http.c's sweep tells the two waits apart; this is the floor under it. */
+    SET(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(limits->connect_ms + limits->tls_ms + 500));
+    SET(easy, CURLOPT_POST, 1L);
+}
+
+transfer_t *transfer_new(pr_http_t *http)
+{
+    transfer_t *self = PR_NEW(transfer_t);
+    self->http = http;
+    self->easy = curl_easy_init();
+    pr_assert(self->easy != NULL);
+    self->lines = pr_calloc(PR_HTTP_HEADERS_MAX, sizeof(*self->lines));
+    self->http2 = -1;
+    pr_buffer_init(&self->body, http->limits.max_read_bytes);
+    pr_buffer_init(&self->text, REQUEST_TEXT_MAX);
+    set_callbacks(self);
+    set_constants(self);
+    return self;
+}
+
+void transfer_destroy(transfer_t **self)
+{
+    transfer_t *transfer = *self;
+    *self = NULL;
+    if (transfer == NULL)
+        return;
+    curl_easy_cleanup(transfer->easy);
+    pr_buffer_free(&transfer->body);
+    pr_buffer_free(&transfer->text);
+    pr_free(transfer->lines);
+    pr_free(transfer->ca_pem);
+    pr_free(transfer->egress);
+    pr_free(transfer);
+}
+
+void transfer_rest(transfer_t *self)
+{
+    self->phase = PHASE_IDLE;
+    self->done = NULL;
+    if (self->body.room > KEEP_ROOM_BYTES)
+        pr_buffer_free(&self->body);
+    if (self->text.room > KEEP_ROOM_BYTES)
+        pr_buffer_free(&self->text);
+}
+
+static bool line_ok(const char *line)
+{
+    const char *colon = strchr(line, ':');
+    return colon != NULL && colon != line && strpbrk(line, "\r\n") == NULL;
+}
+
+/* A name without a value would make libcurl leave the header out; "Name;" sends it empty. */
+static void mark_empty_value(char *line)
+{
+    char *colon = strchr(line, ':');
+    if (colon[1 + strspn(colon + 1, " \t")] == '\0') {
+        colon[0] = ';';
+        colon[1] = '\0';
+    }
+}
+
+/* libcurl wants a linked list of C strings; ours points into one buffer, so nothing is allocated. */
+static pr_rc_t link_headers(transfer_t *self, const pr_http_request_t *request, pr_error_t *error)
+{
+    if (request->header_count > PR_HTTP_HEADERS_MAX)
+        return pr_error_set(error, PR_BAD, "http", "", "more than %d headers", PR_HTTP_HEADERS_MAX);
+    pr_buffer_clear(&self->text);
+    for (int i = 0; i < request->header_count; i++) {
+        const char *line = request->headers[i];
+        if (!line_ok(line))
+            return pr_error_set(error, PR_BAD, "http", "", "header %d is not a header line", i);
+        if (pr_buffer_append(&self->text, line, strlen(line) + 1) != PR_OK)
+            return pr_error_set(error, PR_BAD, "http", "", "headers larger than %u bytes",
+                                REQUEST_TEXT_MAX);
+    }
+    char *text = (char *)self->text.data;
+    for (int i = 0; i < request->header_count; i++) {
+        self->lines[i].data = text;
+        self->lines[i].next = i + 1 < request->header_count ? &self->lines[i + 1] : NULL;
+        text += strlen(text) + 1;
+        mark_empty_value(self->lines[i].data);
+    }
+    SET(self->easy, CURLOPT_HTTPHEADER, request->header_count > 0 ? self->lines : NULL);
+    return PR_OK;
+}
+
+static const char *after_prefix(const char *text, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return strncmp(text, prefix, len) == 0 && text[len] != '\0' ? text + len : NULL;
+}
+
+static bool is_proxy(const char *egress)
+{
+    return after_prefix(egress, "http://") != NULL || after_prefix(egress, "https://") != NULL ||
+           after_prefix(egress, "socks5://") != NULL || after_prefix(egress, "socks5h://") != NULL;
+}
+
+bool pr_http_egress_ok(const char *text)
+{
+    return text[0] == '\0' || is_proxy(text) || after_prefix(text, "address:") != NULL ||
+           after_prefix(text, "interface:") != NULL;
+}
+
+static pr_rc_t set_egress(transfer_t *self, const char *egress, pr_error_t *error)
+{
+    egress = egress == NULL ? "" : egress;
+    if (!pr_http_egress_ok(egress))
+        return pr_error_set(error, PR_BAD, "http", "",
+                            "egress must be http://, https://, socks5://, socks5h://, "
+                            "address:IP or interface:NAME");
+    if (self->egress != NULL && strcmp(self->egress, egress) == 0)
+        return PR_OK;
+    const char *address = after_prefix(egress, "address:");
+    const char *name = after_prefix(egress, "interface:");
+    PR_CLEANUP_FREE char *from = address != NULL ? pr_asprintf("host!%s", address)
+                                 : name != NULL  ? pr_asprintf("if!%s", name)
+                                                 : NULL;
+    self->proxied = is_proxy(egress);
+    SET(self->easy, CURLOPT_PROXY, self->proxied ? egress : ""); /* "" shuts the environment out */
+    SET(self->easy, CURLOPT_INTERFACE, from);
+    pr_free(self->egress);
+    self->egress = pr_strdup(egress);
+    return PR_OK;
+}
+
+/* The system's bundle goes in by file name and without a directory: only so does libcurl keep the
+ * parsed store for the next connection; parsing it takes 20 ms. */
+static void set_ca(transfer_t *self, const char *ca_pem)
+{
+    ca_pem = ca_pem == NULL ? "" : ca_pem;
+    if (self->ca_pem != NULL && strcmp(self->ca_pem, ca_pem) == 0)
+        return;
+    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+    if (ca_pem[0] != '\0') {
+        struct curl_blob blob = {(void *)(uintptr_t)ca_pem, strlen(ca_pem), CURL_BLOB_COPY};
+        SET(self->easy, CURLOPT_CAINFO_BLOB, &blob);
+        SET(self->easy, CURLOPT_CAPATH, NULL);
+    } else {
+        SET(self->easy, CURLOPT_CAINFO_BLOB, NULL);
+        SET(self->easy, CURLOPT_CAINFO, info->cainfo);
+        SET(self->easy, CURLOPT_CAPATH, info->cainfo != NULL ? NULL : info->capath);
+    }
+    pr_free(self->ca_pem);
+    self->ca_pem = pr_strdup(ca_pem);
+}
+
+static void set_http2(transfer_t *self, bool http2)
+{
+    if (self->http2 == (int)http2)
+        return;
+    self->http2 = http2;
+    SET(self->easy, CURLOPT_HTTP_VERSION,
+        http2 ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
+    /* With HTTP/2 one connection serves many: wait for it rather than open another beside it. */
+    SET(self->easy, CURLOPT_PIPEWAIT, http2 ? 1L : 0L);
+}
+
+pr_rc_t transfer_prepare(transfer_t *self, const pr_http_request_t *request, pr_error_t *error)
+{
+    pr_rc_t rc = link_headers(self, request, error);
+    if (rc == PR_OK)
+        rc = set_egress(self, request->egress, error);
+    if (rc != PR_OK)
+        return rc;
+    set_ca(self, request->ca_pem);
+    set_http2(self, request->http2);
+    int64_t total_ms = request->total_ms > 0 ? request->total_ms : self->http->limits.total_ms;
+    total_ms = total_ms < INT_MAX ? total_ms : INT_MAX;
+    CURL *easy = self->easy;
+    SET(easy, CURLOPT_URL, request->url);
+    SET(easy, CURLOPT_POSTFIELDSIZE, (long)request->body.len);
+    SET(easy, CURLOPT_POSTFIELDS, request->body.len > 0 ? (const char *)request->body.data : "");
+    SET(easy, CURLOPT_FRESH_CONNECT, request->fresh ? 1L : 0L);
+    SET(easy, CURLOPT_FORBID_REUSE, request->fresh ? 1L : 0L);
+    SET(easy, CURLOPT_TIMEOUT_MS, (long)total_ms + 500); /* the floor under http.c's sweep */
+    self->total_at_ms = self->http->now_ms + total_ms;
+    self->done = request->done;
+    self->arg = request->arg;
+    self->sends = self->sockets_opened = self->addresses_refused = 0;
+    self->truncated = self->headers_too_large = false;
+    self->header_bytes = 0;
+    self->retry_after[0] = '\0';
+    pr_buffer_clear(&self->body);
+    return PR_OK;
+}
