@@ -82,10 +82,10 @@ typedef struct {
 typedef struct {
     pr_relay_policy_t policy;
     bool connected;
-    bool checking;         /* the cluster check is under way */
-    bool checked;          /* and was good, on this connection */
+    bool checking; /* the cluster check is under way */
+    bool checked;  /* and was good, on this connection */
     bool draining;
-    int64_t check_at_ms;   /* when to check again after an unknown answer */
+    int64_t check_at_ms; /* when to check again after an unknown answer */
     pr_relay_class_t classes[PR_RELAY_CLASSES];
 } pr_relay_t;
 
