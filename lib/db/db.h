@@ -39,6 +39,7 @@ typedef struct {
     int statement_timeout_ms;     /* 0 = 30 000 */
     const pr_statement_t *statements;
     int nstatements;
+    int schema_version;           /* pr_migrations_count of "sql/migrations.h"; another in the database is PR_FATAL; 0 = any */
     /* Called when the connection became ready (each time), and when it was lost. May be NULL. Queries may be given in on_ready. */
     void (*on_ready)(void *arg);
     void (*on_lost)(void *arg);
@@ -98,6 +99,8 @@ pr_bytes_t pr_rows_bytes(const pr_rows_t *rows, int row, int column);
 /* timestamptz -> microseconds since 1970. */
 int64_t pr_rows_time_us(const pr_rows_t *rows, int row, int column);
 bool pr_rows_uuid(const pr_rows_t *rows, int row, int column, uint8_t out[16]);
+/* bigint[] without NULL elements into out (room for max, asserted); gives the count. */
+int pr_rows_i64_array(const pr_rows_t *rows, int row, int column, int64_t *out, int max);
 
 /* rc: PR_OK (rows valid); PR_AGAIN (connection lost, or 40001/40P01/53xxx/55P03/57xxx: try again; if error.code is empty the
  * outcome is unknown); PR_BAD (class 22, 23, or raised by us: PRxxx); PR_FATAL (class 42 and other bugs).
