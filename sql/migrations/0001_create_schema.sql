@@ -17,9 +17,30 @@ BEGIN
     END LOOP;
 END $$;
 GRANT pg_signal_backend TO postrider_owner;       -- end_session() terminates the backend of a dead session
+DO $$
+BEGIN                                             -- a creator who is no superuser must be able to act for the owner
+    IF NOT pg_has_role(current_user, 'postrider_owner', 'MEMBER') THEN
+        EXECUTE format('GRANT postrider_owner TO %I', current_user);
+    END IF;
+END $$;
 
 CREATE SCHEMA postrider AUTHORIZATION postrider_owner;
 SET LOCAL ROLE postrider_owner;
+
+-- Which files of sql/migrations ran: `migrate` inserts a row in each file's transaction; a program compares max(number)
+-- with what it was built with. Not written by the files themselves.
+CREATE TABLE postrider.schema_migration (
+    number  int PRIMARY KEY,
+    name    text NOT NULL,
+    at      timestamptz NOT NULL DEFAULT now()
+);
+
+-- What SQL must know of the configuration; `up` writes it. retry.notification: the default retry list (for max_retry in views).
+CREATE TABLE postrider.setting (
+    key    text PRIMARY KEY,
+    value  text NOT NULL
+);
+INSERT INTO postrider.setting VALUES ('retry.notification', 'list:5s,30s,5m,30m,1h,2h,6h,24h');
 
 -- merchants and their endpoints ---------------------------------------------------------------------------------
 
@@ -66,6 +87,28 @@ CREATE TABLE postrider.endpoint (
 CREATE SEQUENCE postrider.endpoint_id_seq OWNED BY postrider.endpoint.id;
 CREATE INDEX endpoint_tx_idx ON postrider.endpoint (tx);
 
+-- A merchant's shard is a hash of its id; an endpoint has its merchant's.
+CREATE FUNCTION postrider.merchant_before() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+    NEW.shard := get_byte(sha256(convert_to(NEW.id, 'UTF8')), 0);
+    RETURN NEW;
+END $$;
+CREATE TRIGGER merchant_before BEFORE INSERT OR UPDATE OF id, shard ON postrider.merchant
+    FOR EACH ROW EXECUTE FUNCTION postrider.merchant_before();
+
+-- Whatever changes an endpoint, the schedulers see it: they look for tx.
+CREATE FUNCTION postrider.endpoint_before() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+    NEW.shard := (SELECT m.shard FROM postrider.merchant AS m WHERE m.id = NEW.merchant_id);
+    NEW.tx := pg_current_xact_id();
+    NEW.updated_at := now();
+    RETURN NEW;
+END $$;
+CREATE TRIGGER endpoint_before BEFORE INSERT OR UPDATE ON postrider.endpoint
+    FOR EACH ROW EXECUTE FUNCTION postrider.endpoint_before();
+
 -- Thresholds of the priority class, written by `up` from the configuration's section priority.
 CREATE TABLE postrider.priority_rule (
     currency     text PRIMARY KEY CHECK (currency ~ '^[A-Z]{3}$'),
@@ -75,7 +118,8 @@ CREATE TABLE postrider.priority_rule (
 
 -- the outbox ----------------------------------------------------------------------------------------------------
 
--- Every job is born or re-dated through a row here. kind 0 notification; 1 redrive of a dead delivery (ref_*).
+-- Every job is born or re-dated through a row here. kind 0 notification; 1 redrive of a dead delivery (ref_*);
+-- 2 cancels what the relay made of ref_id while cancel_notification did not yet see it.
 CREATE TABLE postrider.outbox (
     id           bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
     tx           xid8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -91,9 +135,11 @@ CREATE TABLE postrider.outbox (
     notify_url   text,
     body         bytea NOT NULL,                           -- the exact bytes sent on every try; empty for kind 1
     cancel_at    timestamptz,                              -- cancel_notification's wish, for rows the relay has not moved yet
-    ref_at       timestamptz, ref_id bigint, ref_endpoint bigint  -- kind 1: which delivery
+    cancel_reason text,
+    ref_at       timestamptz, ref_id bigint, ref_endpoint bigint  -- kind 1: which delivery; kind 2: of which row all of them
 ) PARTITION BY RANGE (at);
 CREATE TABLE postrider.outbox_default PARTITION OF postrider.outbox DEFAULT;
+CREATE INDEX outbox_id_idx ON postrider.outbox (id);       -- job, dead and attempt find their row by (at, id)
 CREATE INDEX outbox_class_tx_id_idx ON postrider.outbox (class, tx, id);
 CREATE INDEX outbox_notify_id_idx ON postrider.outbox (notify_id);
 CREATE INDEX outbox_order_no_idx ON postrider.outbox (order_no);
@@ -107,17 +153,22 @@ CREATE TABLE postrider.idempotency (
     args_hash bytea NOT NULL, notify_id uuid NOT NULL, at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (merchant_id, function, key)
 );
+CREATE INDEX idempotency_at_idx ON postrider.idempotency (at);  -- retention
 
 -- The relay's cursor, one dense series per class; inserted only. (class, n) is the compare-and-swap between relays.
 CREATE TABLE postrider.tick (
     class smallint NOT NULL, n bigint NOT NULL,
     lo pg_snapshot NOT NULL, hi pg_snapshot NOT NULL,     -- the frozen window
     more boolean NOT NULL, dt xid8 NOT NULL, di bigint NOT NULL, -- keyset inside it while more
-    seq bigint NOT NULL,                                  -- last seq handed out in this class
+    seq bigint NOT NULL,                                  -- last seq handed out in this class (class * 2^56 + dense)
     sysid bigint NOT NULL,                                -- pg_control_system().system_identifier at the move
     at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (class, n)
 );
+-- Nothing is visible in '1:1:' and every transaction id is at or above it: the first window is everything.
+INSERT INTO postrider.tick (class, n, lo, hi, more, dt, di, seq, sysid)
+SELECT c, 0, '1:1:', '1:1:', false, '0', 0, c::bigint << 56, s.system_identifier
+FROM generate_series(0, 2) AS c, pg_control_system() AS s;
 
 -- jobs ----------------------------------------------------------------------------------------------------------
 
@@ -155,7 +206,8 @@ CREATE TABLE postrider.attempt (
     response   bytea                         -- excerpt, at most 1 KiB, bytes as they came
 ) PARTITION BY RANGE (at);
 CREATE TABLE postrider.attempt_default PARTITION OF postrider.attempt DEFAULT;
-CREATE INDEX attempt_outbox_id_idx ON postrider.attempt (outbox_id);
+-- Serves look-ups by endpoint and, through the merchant's endpoints, by notification: one index instead of two.
+CREATE INDEX attempt_endpoint_outbox_id_idx ON postrider.attempt (endpoint, outbox_id);
 
 CREATE TABLE postrider.dead (
     outbox_id bigint NOT NULL, endpoint bigint NOT NULL,
@@ -164,17 +216,22 @@ CREATE TABLE postrider.dead (
     tries int NOT NULL,                      -- over all lives
     at timestamptz NOT NULL DEFAULT now(),
     state text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'redriven', 'closed')),
-    closed_by text, closed_reason text, closed_at timestamptz,
+    closed_by text, closed_reason text, closed_at timestamptz,  -- who moved it out of open (a redrive too)
     PRIMARY KEY (outbox_id, endpoint)
 );
+CREATE INDEX dead_endpoint_at_idx ON postrider.dead (endpoint, at);
 CREATE INDEX dead_open_idx ON postrider.dead (at, outbox_id) WHERE state = 'open';
 
 -- Deliveries that ended without one: endpoint 0 = no endpoint matched.
 CREATE TABLE postrider.cancelled (
     outbox_id bigint NOT NULL, endpoint bigint NOT NULL, outbox_at timestamptz NOT NULL,
     reason text NOT NULL, at timestamptz NOT NULL DEFAULT now(),
+    tx xid8 NOT NULL DEFAULT pg_current_xact_id(), -- schedulers forget the job they hold: read as endpoint.tx is
     PRIMARY KEY (outbox_id, endpoint)
 );
+CREATE INDEX cancelled_tx_idx ON postrider.cancelled (tx) WHERE endpoint <> 0;
+CREATE INDEX cancelled_endpoint_outbox_id_idx ON postrider.cancelled (endpoint, outbox_id);
+CREATE INDEX cancelled_at_idx ON postrider.cancelled (at);      -- retention
 
 -- ownership -----------------------------------------------------------------------------------------------------
 
@@ -189,8 +246,13 @@ CREATE TABLE postrider.heartbeat (
     session uuid PRIMARY KEY REFERENCES postrider.session, beat bigint NOT NULL,
     low bigint[] NOT NULL                            -- per class: lowest seq of an unfinished first try; reload starts there
 ) WITH (fillfactor = 50);
-CREATE TABLE postrider.shard (no smallint PRIMARY KEY, session uuid REFERENCES postrider.session);
-INSERT INTO postrider.shard SELECT n FROM generate_series(0, 255) n;
+CREATE TABLE postrider.shard (
+    no smallint PRIMARY KEY, session uuid REFERENCES postrider.session,
+    low bigint[] NOT NULL                            -- the former owner's low: the next one looks for first tries from there
+        DEFAULT '{0,72057594037927936,144115188075855872}'
+);
+CREATE INDEX shard_session_idx ON postrider.shard (session);
+INSERT INTO postrider.shard (no) SELECT n FROM generate_series(0, 255) n;
 
 -- people --------------------------------------------------------------------------------------------------------
 
@@ -207,6 +269,23 @@ CREATE UNIQUE INDEX alert_open_key ON postrider.alert (kind, subject) WHERE reso
 CREATE TABLE postrider.audit (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at timestamptz NOT NULL DEFAULT now(),
     actor text NOT NULL, action text NOT NULL, subject text NOT NULL, reason text, detail jsonb NOT NULL DEFAULT '{}'
+);
+
+-- A redrive at a rate: the dead-letter actor feeds it (redrive_step).
+CREATE TABLE postrider.redrive (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    actor text NOT NULL, reason text NOT NULL, filter jsonb NOT NULL,
+    rate_per_s double precision NOT NULL CHECK (rate_per_s > 0),
+    requested_at timestamptz NOT NULL DEFAULT now(),  -- letters that died later are not meant
+    stepped_at timestamptz NOT NULL DEFAULT now(),    -- the allowance counts from here
+    done bigint NOT NULL DEFAULT 0, finished_at timestamptz
+);
+CREATE INDEX redrive_open_idx ON postrider.redrive (id) WHERE finished_at IS NULL;
+
+-- The dated partitions of outbox and attempt; the default partitions are not listed.
+CREATE TABLE postrider.partition (
+    parent text NOT NULL CHECK (parent IN ('outbox', 'attempt')), name text PRIMARY KEY,
+    lo timestamptz NOT NULL, hi timestamptz NOT NULL, CHECK (lo < hi)
 );
 
 RESET ROLE;

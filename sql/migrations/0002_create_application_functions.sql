@@ -1,0 +1,222 @@
+-- 0002 create application functions: enqueue_notification, cancel_notification and what they stand on.
+-- why:   the only doors through which an application's transaction enters (contracts.md, "SQL").
+-- locks: none that matter, everything is new.
+-- undo:  DROP FUNCTION for each.
+--
+-- SECURITY DEFINER, owned by postrider_owner, search_path fixed. They raise only for programming errors (SQLSTATE PRnnn
+-- with a HINT), never for the state of an endpoint or an actor. enable_seqscan is off inside: a plan that a long-lived
+-- session made while the tables were empty must not stay with it.
+
+SET LOCAL ROLE postrider_owner;
+
+-- scheme://host:port of an http(s) URL, lower case, port always given; NULL when it is no URL we would call:
+-- no user:password@, no fragment, no spaces, port 1 to 65535. What the address may be, the notifier decides after DNS.
+CREATE FUNCTION postrider.url_origin(url text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog AS $$
+    SELECT lower(m[1]) || '://' || lower(m[2]) || ':' || p.port
+    FROM regexp_match(url, '^(https?)://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?(?:[/?][!"$-~]*)?$', 'i') AS m,
+         LATERAL (SELECT coalesce(m[3]::int, CASE lower(m[1]) WHEN 'https' THEN 443 ELSE 80 END) AS port) AS p
+    WHERE p.port BETWEEN 1 AND 65535
+$$;
+
+-- The id of a notify_url's endpoint: two relays that meet the same origin make the same row.
+CREATE FUNCTION postrider.notify_endpoint_id(merchant_id text, origin text) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog AS $$
+    SELECT -greatest(1, (('x' || encode(substr(sha256(convert_to(merchant_id || E'\x1f' || origin, 'UTF8')), 1, 8), 'hex'))
+                         ::bit(64) >> 1)::bigint)
+$$;
+
+-- Has the relay handed this row over? By the class' last tick, in the caller's snapshot.
+CREATE FUNCTION postrider.is_moved(class smallint, tx xid8, id bigint) RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN t.more
+                THEN pg_visible_in_snapshot($2, t.lo) OR (pg_visible_in_snapshot($2, t.hi) AND ($2, $3) <= (t.dt, t.di))
+                ELSE pg_visible_in_snapshot($2, t.hi) END
+    FROM postrider.tick AS t WHERE t.class = $1 ORDER BY t.n DESC LIMIT 1
+$$;
+
+CREATE FUNCTION postrider.enqueue_notification(
+    merchant_id text, order_no text, event text, payload jsonb,
+    amount_minor bigint DEFAULT NULL, currency text DEFAULT NULL, priority int DEFAULT NULL,
+    notify_url text DEFAULT NULL, idempotency_key text DEFAULT NULL,
+    status text DEFAULT NULL, version bigint DEFAULT NULL, occurred_at timestamptz DEFAULT now()) RETURNS uuid
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_variable
+DECLARE
+    largest CONSTANT bigint := 9007199254740991;    -- 2^53 - 1: what every JSON reader keeps exact
+    key_id CONSTANT text := idempotency_key;
+    new_id uuid := gen_random_uuid();
+    row_id bigint;
+    data text := payload::text;
+    origin text;
+    word text := coalesce(status, split_part(event, '.', -1));
+    args bytea;
+    known record;
+    merchant record;
+    lane int := priority;
+BEGIN
+    -- what the caller wrote ------------------------------------------------------------------------------------
+    IF order_no IS NULL OR order_no = '' OR order_no ~ '[[:cntrl:]]' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'order_no is missing or has control characters',
+            HINT = 'Pass the order''s number: 1 to 64 printable characters.';
+    ELSIF length(order_no) > 64 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR008', MESSAGE = 'order_no is longer than 64 characters',
+            HINT = 'Shorten order_no; put further data into payload.';
+    ELSIF length(event) > 64 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR008', MESSAGE = 'event is longer than 64 characters',
+            HINT = 'Shorten the event''s name; put further data into payload.';
+    ELSIF event IS NULL OR event !~ '^[a-z0-9_]+(\.[a-z0-9_]+)*$' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'event is not of the form word.word',
+            HINT = 'Use lower case words of a-z, 0-9 and _ joined by dots, such as payment.succeeded.';
+    ELSIF payload IS NULL OR jsonb_typeof(payload) <> 'object' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'payload is not a JSON object',
+            HINT = 'Pass a jsonb object, {} if there is nothing to add: it becomes "data" in the body.';
+    ELSIF octet_length(data) > 20480 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR008', MESSAGE = format('payload has %s bytes, at most 20480', octet_length(data)),
+            HINT = 'Send a reference and let the merchant fetch the rest.';
+    ELSIF amount_minor NOT BETWEEN 0 AND largest THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'amount_minor is out of range',
+            HINT = 'Amounts are integers in the minor unit of the currency, 0 to 2^53-1.';
+    ELSIF currency !~ '^[A-Z]{3}$' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'currency is not an ISO 4217 code',
+            HINT = 'Pass three capitals, such as CNY.';
+    ELSIF priority NOT BETWEEN 0 AND 2 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'priority is not 0, 1 or 2',
+            HINT = 'Leave priority NULL to derive it from amount and merchant.';
+    ELSIF word = '' OR length(word) > 64 OR word ~ '[[:cntrl:]]' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'status is empty, longer than 64 characters or has control characters',
+            HINT = 'Leave status NULL to use the last word of the event.';
+    ELSIF version NOT BETWEEN 0 AND largest THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'version is out of range',
+            HINT = 'Leave version NULL, or pass a number that grows per order, 0 to 2^53-1.';
+    ELSIF occurred_at IS NULL OR NOT isfinite(occurred_at)
+          OR occurred_at NOT BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59+00' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'occurred_at is not a time between the years 1 and 9999',
+            HINT = 'Leave occurred_at out to use the transaction''s time.';
+    ELSIF length(key_id) > 255 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR008', MESSAGE = 'idempotency_key is longer than 255 characters',
+            HINT = 'Use a hash of what makes the call unique.';
+    ELSIF key_id = '' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'idempotency_key is empty',
+            HINT = 'Pass NULL for no key.';
+    END IF;
+    IF notify_url IS NOT NULL THEN
+        IF length(notify_url) > 512 THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR008', MESSAGE = 'notify_url is longer than 512 characters',
+                HINT = 'Shorten the URL.';
+        END IF;
+        origin := postrider.url_origin(notify_url);
+        IF origin IS NULL THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'notify_url is not a URL that can be called',
+                HINT = 'Pass http(s)://host[:port]/path in ASCII, without user, password, fragment or spaces.';
+        END IF;
+    END IF;
+
+    -- whose it is ----------------------------------------------------------------------------------------------
+    SELECT m.tier, r.large_minor, r.small_minor INTO merchant
+    FROM postrider.merchant AS m LEFT JOIN postrider.priority_rule AS r ON r.currency = currency
+    WHERE m.id = merchant_id;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR001', MESSAGE = format('merchant %L is not known', left(merchant_id, 80)),
+            HINT = 'Add it first: postrider merchant add ID --url URL.';
+    END IF;
+
+    -- said before? ---------------------------------------------------------------------------------------------
+    IF key_id IS NOT NULL THEN
+        -- occurred_at as of this transaction is "not given": a later call with the defaults must be the same call.
+        args := sha256(convert_to(jsonb_build_array(order_no, event, payload, amount_minor, currency, priority, notify_url,
+            status, version, CASE WHEN occurred_at <> now() THEN extract(epoch FROM occurred_at) END)::text, 'UTF8'));
+        LOOP
+            INSERT INTO postrider.idempotency AS i (merchant_id, function, key, args_hash, notify_id)
+            VALUES (merchant_id, 'enqueue_notification', key_id, args, new_id)
+            ON CONFLICT DO NOTHING;      -- waits for another transaction with this key
+            EXIT WHEN FOUND;
+            SELECT i.args_hash, i.notify_id INTO known FROM postrider.idempotency AS i
+            WHERE i.merchant_id = merchant_id AND i.function = 'enqueue_notification' AND i.key = key_id;
+            CONTINUE WHEN NOT FOUND;     -- retention took it between the two statements
+            IF known.args_hash <> args THEN
+                RAISE EXCEPTION USING ERRCODE = 'PR002', MESSAGE = format('idempotency_key %L was used with other arguments', key_id),
+                    HINT = 'Use a new key for another notification, or repeat the first call exactly.';
+            END IF;
+            RETURN known.notify_id;
+        END LOOP;
+    END IF;
+
+    -- At most 100 addresses of a merchant come from notify_url. The relay makes the rows, so those under way are not counted.
+    IF origin IS NOT NULL
+       AND NOT EXISTS (SELECT FROM postrider.endpoint AS e WHERE e.id = postrider.notify_endpoint_id(merchant_id, origin))
+       AND (SELECT count(*) FROM postrider.endpoint AS e WHERE e.merchant_id = merchant_id AND e.id < 0) >= 100 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('merchant %L has 100 addresses from notify_url', merchant_id),
+            HINT = 'Use a configured endpoint: leave notify_url NULL, and add one with postrider merchant add --endpoint.';
+    END IF;
+
+    IF lane IS NULL THEN
+        lane := CASE WHEN merchant.tier = 'vip' OR amount_minor >= merchant.large_minor THEN 0
+                     WHEN merchant.tier = 'small' OR amount_minor < merchant.small_minor THEN 2
+                     ELSE 1 END;
+    END IF;
+    row_id := nextval('postrider.outbox_id_seq');
+    version := coalesce(version, row_id);
+    -- The bytes of every try. Keys in the order of contracts.md; merchant_id and event need no escapes.
+    INSERT INTO postrider.outbox (id, class, merchant_id, order_no, event, status, version, notify_id, notify_url, body)
+    OVERRIDING SYSTEM VALUE
+    VALUES (row_id, lane, merchant_id, order_no, event, word, version, new_id, notify_url, convert_to(
+        '{"notify_id":"' || new_id || '","event":"' || event || '","merchant_id":"' || merchant_id
+        || '","order_no":' || to_json(order_no) || ',"payment_id":null,"amount":' || coalesce(amount_minor::text, 'null')
+        || ',"currency":' || coalesce('"' || currency || '"', 'null') || ',"status":' || to_json(word)
+        || ',"version":' || version || ',"occurred_at":"'
+        || to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+        || '","livemode":true,"failure":null,"extra":{},"data":' || data || '}', 'UTF8'));
+    RETURN new_id;
+END $$;
+COMMENT ON FUNCTION postrider.enqueue_notification IS
+    'Notify a merchant when this transaction commits. Errors: PR001 merchant, PR002 key reused, PR003 argument, PR008 too large.';
+
+-- True when the wish is recorded: something was still to be sent. A delivery under way may win.
+-- Deliveries that wait lose their job here. For a row that the relay has not handed over in this snapshot the wish is
+-- written on the row, and a row of kind 2 follows it through the outbox: should the relay be handing the row over at this
+-- instant without seeing the wish, kind 2 comes after it in the same class and takes the jobs back.
+CREATE FUNCTION postrider.cancel_notification(notify_id uuid, reason text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_variable
+DECLARE
+    why CONSTANT text := coalesce(left(nullif(reason, ''), 500), 'cancelled');
+    o record;
+    waits boolean := false;
+    follow boolean := false;
+    deleted bigint;
+BEGIN
+    FOR o IN SELECT b.at, b.id, b.tx, b.class, b.kind, b.cancel_at FROM postrider.outbox AS b
+             WHERE b.notify_id = notify_id AND b.kind IN (0, 1) ORDER BY b.id LOOP
+        CONTINUE WHEN postrider.is_moved(o.class, o.tx, o.id);
+        waits := true;
+        UPDATE postrider.outbox AS b SET cancel_at = clock_timestamp(), cancel_reason = why
+        WHERE b.at = o.at AND b.id = o.id AND b.cancel_at IS NULL;
+        follow := follow OR FOUND;
+    END LOOP;
+    IF follow THEN
+        INSERT INTO postrider.outbox (class, kind, merchant_id, order_no, event, status, version, notify_id, body,
+                                      cancel_reason, ref_at, ref_id)
+        SELECT b.class, 2, b.merchant_id, b.order_no, b.event, b.status, b.version, b.notify_id, '', why, b.at, b.id
+        FROM (SELECT * FROM postrider.outbox UNION ALL SELECT * FROM postrider.outbox_kept) AS b
+        WHERE b.notify_id = notify_id AND b.kind = 0 LIMIT 1;
+    END IF;
+    WITH j AS (
+        SELECT n.seq FROM postrider.job AS n
+        JOIN (SELECT b.id FROM postrider.outbox AS b WHERE b.notify_id = notify_id AND b.kind = 0
+              UNION SELECT k.id FROM postrider.outbox_kept AS k WHERE k.notify_id = notify_id AND k.kind = 0) AS b
+          ON n.outbox_id = b.id
+        ORDER BY n.seq FOR UPDATE OF n
+    ), d AS (
+        DELETE FROM postrider.job AS n USING j WHERE n.seq = j.seq RETURNING n.outbox_id, n.endpoint, n.outbox_at
+    )
+    INSERT INTO postrider.cancelled (outbox_id, endpoint, outbox_at, reason)
+    SELECT d.outbox_id, d.endpoint, d.outbox_at, why FROM d ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS deleted = ROW_COUNT;
+    RETURN waits OR deleted > 0;
+END $$;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA postrider FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION postrider.enqueue_notification, postrider.cancel_notification TO postrider_app;
+
+RESET ROLE;
