@@ -88,21 +88,24 @@ static uint32_t borrowable(const pr_lanes_t *self, uint32_t cls)
     }
 }
 
-/* Jobs that may still be taken before WorkerHeld could not name them all. */
+/* Jobs that may still be taken before WorkerHeld could not name them all. Credit that is out
+ * already cannot be taken back: all classes together are at most three times the slots. */
 static uint32_t keepable(const pr_lanes_t *self)
 {
     uint32_t kept = self->slow + self->owed;
+    uint32_t slots = 0;
     for (uint32_t cls = 0; cls < PR_CLASSES; cls++) {
         kept += self->held[cls];
+        slots += self->own[cls];
     }
-    return above(PR_LANES_KEEP_MAX, kept);
+    return above(PR_LANES_KEEP_MAX - PR_CLASSES * slots, kept);
 }
 
 uint32_t pr_lanes_room(const pr_lanes_t *self, uint32_t cls)
 {
     pr_assert(cls < PR_CLASSES);
     uint32_t room = above(self->own[cls], self->held[cls]) + borrowable(self, cls);
-    return smaller(room, keepable(self) / PR_CLASSES); /* the classes may all use it at once */
+    return smaller(room, keepable(self));
 }
 
 uint32_t pr_lane_peer_greet(pr_lane_peer_t *self)
