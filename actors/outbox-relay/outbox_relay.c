@@ -161,6 +161,11 @@ int pr_relay_step(pr_relay_t *self, const pr_relay_event_t *event, int64_t now_m
             count += hint(self, &actions[count]);
         }
         break;
+    case PR_RELAY_REFUSED:
+        failed(self, event->class_no, now_ms);
+        self->checked = false;
+        self->check_at_ms = now_ms;
+        break;
     case PR_RELAY_FAILED:
         failed(self, event->class_no, now_ms);
         break;

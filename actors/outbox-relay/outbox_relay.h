@@ -44,6 +44,7 @@ typedef enum {
     PR_RELAY_CLUSTER_FOREIGN, /* the check: it does not */
     PR_RELAY_CLUSTER_UNKNOWN, /* the check could not be made */
     PR_RELAY_MOVED,           /* class_no, moved, full, last_seq */
+    PR_RELAY_REFUSED,         /* class_no: the move itself doubts the cluster; check again */
     PR_RELAY_FAILED,          /* class_no: the move failed, the connection lives */
     PR_RELAY_TICK,            /* nothing happened, but time went by */
     PR_RELAY_DRAIN,           /* take no more */

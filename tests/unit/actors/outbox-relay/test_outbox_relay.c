@@ -190,9 +190,24 @@ Test(outbox_relay, a_lost_connection_asks_again_after_a_new_check)
     cr_assert_eq(f.count, 0);
     cr_assert_eq(pr_relay_deadline_ms(&f.relay), INT64_MAX);
     give(&f, (pr_relay_event_t){.kind = PR_RELAY_CONNECTED}, 9001);
-    cr_assert_eq(f.actions[0].kind, PR_RELAY_CHECK, "another cluster may be behind the same address");
+    cr_assert_eq(f.actions[0].kind, PR_RELAY_CHECK,
+                 "another cluster may be behind the same address");
     give(&f, (pr_relay_event_t){.kind = PR_RELAY_CLUSTER_GOOD}, 9002);
     cr_assert_eq(f.count, 3, "all classes at once, also those whose move was under way");
+}
+
+Test(outbox_relay, a_move_that_doubts_the_cluster_leads_to_a_check)
+{
+    fixture_t f;
+    start(&f, 1000);
+    give(&f, (pr_relay_event_t){.kind = PR_RELAY_REFUSED, .class_no = 1}, 1001);
+    cr_assert_eq(f.count, 1);
+    cr_assert_eq(f.actions[0].kind, PR_RELAY_CHECK);
+    moved(&f, 0, 1, true, 1002);
+    cr_assert_eq(f.count, 1, "only the hint: nothing is moved until it is known");
+    give(&f, (pr_relay_event_t){.kind = PR_RELAY_CLUSTER_GOOD}, 1003);
+    cr_assert_eq(moves(&f, 0), 1);
+    cr_assert_eq(moves(&f, 1), 0, "the one that was refused waits a little");
 }
 
 Test(outbox_relay, last_seq_never_goes_back)
@@ -202,8 +217,7 @@ Test(outbox_relay, last_seq_never_goes_back)
     moved(&f, 0, 9, false, 1000);
     cr_assert_eq(f.actions[0].last_seq[0], 109);
     tick(&f, 1002);
-    give(&f,
-         (pr_relay_event_t){.kind = PR_RELAY_MOVED, .class_no = 0, .moved = 1, .last_seq = 50},
+    give(&f, (pr_relay_event_t){.kind = PR_RELAY_MOVED, .class_no = 0, .moved = 1, .last_seq = 50},
          1003);
     cr_assert_eq(f.actions[0].last_seq[0], 109);
 }

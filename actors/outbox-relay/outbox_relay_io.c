@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "actors/outbox-relay/outbox_relay_io.h"
+
+#include "actors/outbox-relay/outbox_relay.h"
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/log.h"
+#include "sql/migrations.h"
+#include "sql/outbox_relay.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct relay_t relay_t;
+
+/* What a move's answer needs to know of its question. */
+typedef struct {
+    relay_t *relay;
+    int class_no;
+} asked_t;
+
+struct relay_t {
+    pr_actor_t *actor;
+    pr_db_t *db;
+    pr_params_t *params;
+    pr_relay_t step;
+    int timer;
+    int32_t batch; /* relay.batch */
+    int64_t sysid; /* of the cluster on this connection; from the check */
+    asked_t asked[PR_RELAY_CLASSES];
+    char reason[256]; /* why the cluster is refused */
+    bool stopping;    /* callbacks of broken-off queries lead to nothing */
+};
+
+static void give(relay_t *self, pr_relay_event_t event);
+
+/* ---- answers ---- */
+
+static void on_session(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    (void)arg;
+    (void)rows;
+    if (rc != PR_OK) {
+        pr_log_error(PR_LOG_WARN, "relay.session_not_set", error); /* slower, not wrong */
+    }
+}
+
+static void on_checked(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    relay_t *self = arg;
+    if (rc != PR_OK) {
+        if (!self->stopping) {
+            pr_log_error(PR_LOG_WARN, "relay.check_failed", error);
+        }
+        give(self, (pr_relay_event_t){.kind = PR_RELAY_CLUSTER_UNKNOWN});
+        return;
+    }
+    self->sysid = pr_rows_i64(rows, 0, 0);
+    bool good = pr_rows_bool(rows, 0, 1);
+    if (!good) {
+        const char *reason = pr_rows_text(rows, 0, 2);
+        size_t len = strnlen(reason, sizeof self->reason - 1);
+        memcpy(self->reason, reason, len);
+        self->reason[len] = '\0';
+    }
+    give(self, (pr_relay_event_t){.kind = good ? PR_RELAY_CLUSTER_GOOD : PR_RELAY_CLUSTER_FOREIGN});
+}
+
+/* columns of move_window: moved, jobs, last_seq, more, ok */
+static void on_moved(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    const asked_t *asked = arg;
+    relay_t *self = asked->relay;
+    pr_relay_event_t event = {.kind = PR_RELAY_FAILED, .class_no = asked->class_no};
+    if (rc == PR_FATAL) {
+        pr_actor_fail(self->actor, rc, error);
+    } else if (rc != PR_OK && !self->stopping) {
+        pr_log_error(rc == PR_AGAIN ? PR_LOG_WARN : PR_LOG_ERROR, "relay.move_failed", error);
+    }
+    if (rc == PR_OK && (pr_rows_count(rows) == 0 || !pr_rows_bool(rows, 0, 4))) {
+        event.kind = PR_RELAY_REFUSED;
+    } else if (rc == PR_OK) {
+        event.kind = PR_RELAY_MOVED;
+        event.moved = pr_rows_i32(rows, 0, 0);
+        event.last_seq = pr_rows_i64(rows, 0, 2);
+        event.full = pr_rows_bool(rows, 0, 3);
+        pr_actor_count(self->actor, (uint64_t)event.moved);
+        if (event.moved > 0) {
+            pr_log_debug("relay.moved", "class=%d rows=%lld jobs=%d last_seq=%lld", event.class_no,
+                         (long long)event.moved, pr_rows_i32(rows, 0, 1),
+                         (long long)event.last_seq);
+        }
+    }
+    give(self, event);
+}
+
+/* ---- effects ---- */
+
+static void check_cluster(relay_t *self)
+{
+    pr_params_clear(self->params);
+    if (pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_SET_SESSION, self->params, on_session, self) !=
+            PR_OK ||
+        pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_CHECK_CLUSTER, self->params, on_checked, self) !=
+            PR_OK) {
+        give(self, (pr_relay_event_t){.kind = PR_RELAY_CLUSTER_UNKNOWN});
+    }
+}
+
+static void move(relay_t *self, int class_no)
+{
+    pr_params_clear(self->params);
+    pr_params_add_i16(self->params, (int16_t)class_no);
+    pr_params_add_i64(self->params, self->sysid);
+    pr_params_add_i32(self->params, self->batch);
+    if (pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_MOVE_WINDOW, self->params, on_moved,
+                    &self->asked[class_no]) != PR_OK) {
+        give(self, (pr_relay_event_t){.kind = PR_RELAY_FAILED, .class_no = class_no});
+    }
+}
+
+static void send_hint(relay_t *self, const int64_t last_seq[PR_RELAY_CLASSES])
+{
+    int64_t seqs[PR_RELAY_CLASSES];
+    memcpy(seqs, last_seq, sizeof seqs);
+    Postrider__V1__Hint hint = POSTRIDER__V1__HINT__INIT;
+    hint.n_last_seq = PR_RELAY_CLASSES;
+    hint.last_seq = seqs;
+    Postrider__V1__Envelope envelope = POSTRIDER__V1__ENVELOPE__INIT;
+    envelope.body_case = POSTRIDER__V1__ENVELOPE__BODY_HINT;
+    envelope.hint = &hint;
+    pr_actor_send_fact(self->actor, &envelope);
+}
+
+static void refuse_cluster(relay_t *self)
+{
+    pr_error_t error;
+    pr_rc_t rc = pr_error_set(&error, PR_FATAL, "relay", "rebase",
+                              "%s. Nothing is handed over until then: stop the other actors, run "
+                              "`postrider migrate --rebase`, start again",
+                              self->reason);
+    pr_actor_fail(self->actor, rc, &error);
+}
+
+static void perform(relay_t *self, const pr_relay_action_t *action)
+{
+    switch (action->kind) {
+    case PR_RELAY_ACTION_NONE:
+        break;
+    case PR_RELAY_CHECK:
+        check_cluster(self);
+        break;
+    case PR_RELAY_MOVE:
+        move(self, action->class_no);
+        break;
+    case PR_RELAY_HINT:
+        send_hint(self, action->last_seq);
+        break;
+    case PR_RELAY_STOP:
+        refuse_cluster(self);
+        break;
+    }
+}
+
+static void give(relay_t *self, pr_relay_event_t event)
+{
+    if (self->stopping) {
+        return;
+    }
+    pr_relay_action_t actions[PR_RELAY_ACTIONS_MAX];
+    int count =
+        pr_relay_step(&self->step, &event, pr_loop_now_ms(pr_actor_loop(self->actor)), actions);
+    for (int i = 0; i < count; i++) {
+        perform(self, &actions[i]);
+    }
+    pr_loop_timer_at(pr_actor_loop(self->actor), self->timer, pr_relay_deadline_ms(&self->step));
+}
+
+/* ---- the loop's calls ---- */
+
+static void on_timer(void *arg, int64_t now_ms)
+{
+    (void)now_ms;
+    give(arg, (pr_relay_event_t){.kind = PR_RELAY_TICK});
+}
+
+static void on_ready(void *arg)
+{
+    relay_t *self = arg;
+    pr_actor_ready(self->actor);
+    give(self, (pr_relay_event_t){.kind = PR_RELAY_CONNECTED});
+}
+
+static void on_lost(void *arg)
+{
+    give(arg, (pr_relay_event_t){.kind = PR_RELAY_DISCONNECTED});
+}
+
+static void stop(void **io)
+{
+    relay_t *self = *io;
+    if (self == NULL) {
+        return;
+    }
+    self->stopping = true;
+    if (self->db != NULL) {
+        pr_loop_remove_db(pr_actor_loop(self->actor), self->db);
+        pr_db_destroy(&self->db);
+    }
+    pr_params_destroy(&self->params);
+    pr_free(self);
+    *io = NULL;
+}
+
+static pr_rc_t start(pr_actor_t *actor, void **io, pr_error_t *error)
+{
+    const pr_config_t *config = pr_actor_config(actor);
+    pr_relay_policy_t policy = {.busy_ms = pr_config_duration_ms(config, "relay.poll_busy"),
+                                .idle_ms = pr_config_duration_ms(config, "relay.poll_idle"),
+                                .scan_ms = pr_config_duration_ms(config, "relay.scan")};
+    if (policy.busy_ms > policy.idle_ms || policy.idle_ms > policy.scan_ms) {
+        return pr_error_set(error, PR_BAD, "config", "",
+                            "relay.poll_busy <= relay.poll_idle <= relay.scan must hold, but they "
+                            "are %" PRId64 ", %" PRId64 " and %" PRId64 " ms",
+                            policy.busy_ms, policy.idle_ms, policy.scan_ms);
+    }
+    relay_t *self = PR_NEW(relay_t);
+    *io = self;
+    self->actor = actor;
+    self->batch = (int32_t)pr_config_int(config, "relay.batch");
+    self->params = pr_params_new();
+    for (int i = 0; i < PR_RELAY_CLASSES; i++) {
+        self->asked[i] = (asked_t){.relay = self, .class_no = i};
+    }
+    pr_relay_init(&self->step, &policy);
+    self->timer = pr_loop_add_timer(pr_actor_loop(actor), INT64_MAX, 0, on_timer, self);
+    self->db = pr_db_new(&(pr_db_options_t){.url = pr_config_text(config, "database.url"),
+                                            .application_name = "postrider outbox-relay",
+                                            .role = "postrider_relay",
+                                            .index_plans = true,
+                                            .statements = pr_sql_outbox_relay,
+                                            .nstatements = PR_SQL_OUTBOX_RELAY_COUNT,
+                                            .schema_version = pr_migrations_count,
+                                            .on_ready = on_ready,
+                                            .on_lost = on_lost,
+                                            .arg = self});
+    pr_loop_add_db(pr_actor_loop(actor), self->db);
+    return PR_OK;
+}
+
+static void drain(void *io, int64_t now_ms)
+{
+    (void)now_ms;
+    give(io, (pr_relay_event_t){.kind = PR_RELAY_DRAIN});
+}
+
+static bool drained(void *io)
+{
+    const relay_t *self = io;
+    return pr_relay_drained(&self->step);
+}
+
+const pr_actor_spec_t pr_relay_spec = {
+    .name = "outbox-relay",
+    .summary = "Turns committed outbox rows into jobs, in commit order, each exactly once.",
+    .start = start,
+    .drain = drain,
+    .drained = drained,
+    .stop = stop,
+};
