@@ -49,7 +49,7 @@ typedef enum {
     PR_TRANSPORT_TOTAL_TIMEOUT,
     PR_TRANSPORT_RESET,    /* closed or reset before the end of the response */
     PR_TRANSPORT_PROTOCOL, /* no HTTP */
-    PR_TRANSPORT_TOO_LARGE, /* more than 64 KiB of body: what was read is judged */
+    PR_TRANSPORT_TOO_LARGE, /* more than 64 KiB of body: only its status can be judged (2xx) */
     PR_TRANSPORT_PROXY,
     PR_TRANSPORT_FORBIDDEN_ADDRESS,
     PR_TRANSPORT_BAD_CONFIG, /* bad URL, secret, CA, header */
