@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 typedef enum {
@@ -46,6 +47,9 @@ extern const pr_option_t pr_settings[]; /* ends with key NULL */
 /* path NULL: POSTRIDER_CONFIG, else built-in defaults and environment only. overrides: "key=value" strings, NULL-ended, may be NULL.
  * PR_BAD: error->text is "FILE:LINE: KEY: what is wrong; what is allowed". Cross checks (lease longer than timeout) included. */
 PR_CHECK pr_rc_t pr_config_load(const char *path, const char *const *overrides, pr_config_t **out, pr_error_t *error);
+/* The same from text in memory, without the environment; name stands for FILE in messages. */
+PR_CHECK pr_rc_t pr_config_load_text(const char *name, pr_bytes_t text, const char *const *overrides, pr_config_t **out,
+                                     pr_error_t *error);
 void pr_config_destroy(pr_config_t **self);
 
 /* Getters assert that key is in the table with that type. const char * belong to the config. */

@@ -117,7 +117,8 @@ void pr_db_sync_destroy(pr_db_sync_t **self);
 /* Runs one parameterised statement; results in binary; *rows (may be NULL) is to be freed with pr_rows_destroy. */
 PR_CHECK pr_rc_t pr_db_sync_query(pr_db_sync_t *self, const char *sql, const pr_params_t *params, pr_rows_t **rows,
                                   pr_error_t *error);
-/* Runs a script of several statements in one transaction. */
+/* Runs a script of several statements in one transaction: its own, or the one that the caller began with
+ * pr_db_sync_query("BEGIN") and will end. */
 PR_CHECK pr_rc_t pr_db_sync_script(pr_db_sync_t *self, const char *sql, pr_error_t *error);
 void pr_rows_destroy(pr_rows_t **self);
 

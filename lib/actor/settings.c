@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every setting, once: --help, --dump-config, docs/configuration.md and the checks are made of this table.
+ * Within a section in the order in which a reader wants them. Where a default comes from requirements.md, its row stands
+ * behind it.
+ */
+#include "actor/options.h"
+
+#define TEXT PR_OPTION_TEXT
+#define INT PR_OPTION_INT
+#define REAL PR_OPTION_REAL
+#define BOOL PR_OPTION_BOOL
+#define DURATION PR_OPTION_DURATION
+#define SIZE PR_OPTION_SIZE
+#define LIST PR_OPTION_LIST
+#define MAP_INT PR_OPTION_MAP_INT
+
+#define SECOND 1000.0
+#define MINUTE (60 * SECOND)
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
+#define KIB 1024.0
+#define YES true
+#define NO false
+
+/* clang-format off */
+const pr_option_t pr_settings[] = {
+    /* key, type, default, min, max, reloadable, secret, help */
+    {"database.url", TEXT, "", 0, 0, NO, YES,
+     "Where Postgres is: a libpq URI or keyword=value list; several hosts are allowed, the one that takes writes is used."},
+    {"master_key_file", TEXT, "", 0, 0, NO, NO,
+     "File with the 32-byte key (64 hex digits) that opens the sealed secrets of merchants."},
+
+    {"bus.brokers", LIST, "ipc:///run/postrider/b1", 0, 0, NO, NO,
+     "Base address of each broker, ipc:///PATH or tcp://HOST:PORT; docs/bus.md tells which sockets stand behind one."},
+    {"bus.breaker", TEXT, "", 0, 0, NO, NO,
+     "Where the circuit-breaker answers questions and takes commands; empty = breaker.sock beside the first broker's ipc path."},
+    {"bus.scheduler", TEXT, "", 0, 0, NO, NO,
+     "Own address of a scheduler, for workers when every broker is away; empty = one of its own beside the first broker's ipc path."},
+
+    {"log.level", TEXT, "info", 0, 0, YES, NO, "Least important records written: error, warn, info or debug."},
+
+    {"actor.drain_timeout", DURATION, "15s", 0, HOUR, YES, NO, "How long a stopping process may finish what is in flight (N18)."},
+    {"actor.watchdog", DURATION, "30s", SECOND, HOUR, NO, NO, "A loop that has not turned for this long is aborted."},
+
+    {"time_scale", REAL, "1", 0.0001, 1, NO, NO,
+     "Multiplies every schedule (retry delays, breaker, max_age, Retry-After), never timeouts, heartbeats or leases; for demonstrations and tests."},
+
+    {"lanes.p0.share", INT, "20", 1, 1000, NO, NO, "Share of worker slots of class P0: large amounts and VIP merchants (N6)."},
+    {"lanes.p0.egress", TEXT, "", 0, 0, NO, NO, "Proxy (http://, socks5h://) or local address that requests of class P0 leave from; empty = none."},
+    {"lanes.p1.share", INT, "10", 1, 1000, NO, NO, "Share of worker slots of class P1: normal (N6)."},
+    {"lanes.p1.egress", TEXT, "", 0, 0, NO, NO, "As lanes.p0.egress, for class P1."},
+    {"lanes.p2.share", INT, "5", 1, 1000, NO, NO, "Share of worker slots of class P2: small amounts (N6)."},
+    {"lanes.p2.egress", TEXT, "", 0, 0, NO, NO, "As lanes.p0.egress, for class P2."},
+
+    {"priority.large_minor", MAP_INT, "", 0, 9007199254740991.0, NO, NO,
+     "By currency: an amount of at least so many minor units is class P0. Written to the database by `migrate` and `up`."},
+    {"priority.small_minor", MAP_INT, "", 0, 9007199254740991.0, NO, NO,
+     "By currency: an amount below so many minor units is class P2."},
+
+    {"worker.slots", INT, "210", 3, 4096, NO, NO, "Requests that one notifier has in flight at most, all classes together."},
+
+    {"retry.notification", TEXT, "list:5s,30s,5m,30m,1h,2h,6h,24h", 0, 0, NO, NO,
+     "Delays after failed tries (N8): list:5s,30s | fixed:5s*5 | linear:5s*3 | exponential:1s..6h*10 | exponential-jitter:1s..6h*10; an endpoint may have its own."},
+    {"retry.jitter", REAL, "0.1", 0, 1, NO, NO, "Every delay grows by a random part of itself up to this fraction (P6)."},
+    {"retry_after_cap", DURATION, "24h", SECOND, 30 * DAY, NO, NO, "A receiver's Retry-After counts up to this."},
+    {"max_age", DURATION, "72h", SECOND, 365 * DAY, NO, NO, "A delivery older than this is dead, reason expired (N13)."},
+    {"lease", DURATION, "2m", SECOND, DAY, NO, NO, "How long a dispatched call may stay unanswered; must be longer than http.total_timeout (P4)."},
+
+    {"http.connect_timeout", DURATION, "3s", 10, HOUR, NO, NO, "Name look-up and TCP connect (N12)."},
+    {"http.tls_timeout", DURATION, "3s", 10, HOUR, NO, NO, "TLS handshake (N12)."},
+    {"http.first_byte_timeout", DURATION, "5s", 10, HOUR, NO, NO, "From the request sent to the first byte of the answer (N12)."},
+    {"http.total_timeout", DURATION, "10s", 10, HOUR, NO, NO, "The whole request, name look-up and body included (N12)."},
+    {"http.max_response", SIZE, "64KiB", 1 * KIB, 16 * KIB * KIB, NO, NO, "At most so much of an answer is read (N12)."},
+    {"http.keep_response", SIZE, "1KiB", 0, 1 * KIB, NO, NO, "So much of it is kept with the attempt (N12)."},
+    {"http.pool_per_host", INT, "20", 1, 1000, NO, NO, "Kept connections to one host (N12)."},
+    {"http.pool_total", INT, "200", 1, 10000, NO, NO, "Kept connections in all (N12)."},
+    {"http.idle_timeout", DURATION, "90s", SECOND, HOUR, NO, NO, "An idle connection is closed after this (N12)."},
+    {"http.keepalive", DURATION, "30s", SECOND, HOUR, NO, NO, "Interval of TCP keep-alive probes (N12)."},
+    {"http.allow_addresses", LIST, "", 0, 0, NO, NO,
+     "Networks (CIDR) that may be reached although they are private, loopback, link-local or reserved: 127.0.0.1/32 for a sandbox."},
+    {"http.allow_plain", BOOL, "false", 0, 0, NO, NO, "Whether http:// URLs may be notified; https:// always may."},
+
+    {"endpoint.concurrency", INT, "20", 1, 1000, NO, NO, "Requests in flight to one endpoint at most; an endpoint may have its own (N7)."},
+
+    {"breaker.threshold", INT, "5", 1, 1000, NO, NO, "Consecutive failures that open an endpoint's breaker (N13)."},
+    {"breaker.open", DURATION, "30s", 1, DAY, NO, NO, "How long it stays open before the one probe (N13)."},
+
+    {"scheduler.flush", DURATION, "5ms", 1, SECOND, NO, NO, "Outcomes wait at most this long for company in their batch."},
+    {"scheduler.batch", INT, "500", 1, 5000, NO, NO, "Outcomes in one batch at most."},
+    {"scheduler.batches", INT, "4", 1, 64, NO, NO, "Batches on their way to the database at most."},
+    {"scheduler.horizon", DURATION, "2m", SECOND, DAY, NO, NO, "Retries due within this are held in memory; later ones stay in the database."},
+    {"scheduler.horizon_jobs", INT, "200000", 100, 10000000, NO, NO, "Jobs held in memory at most."},
+    {"scheduler.page", INT, "500", 1, 10000, NO, NO, "Jobs read in one look at the database."},
+    {"scheduler.poll", DURATION, "1s", 10, MINUTE, NO, NO, "How often the database is asked for due jobs and changed endpoints when no hint came."},
+    {"scheduler.heartbeat", DURATION, "1s", 100, MINUTE, NO, NO, "Interval of the session's heartbeat."},
+    {"scheduler.session_timeout", DURATION, "6s", SECOND, HOUR, NO, NO, "A session whose heartbeat stands still for so long is taken over."},
+
+    {"relay.poll_busy", DURATION, "2ms", 1, MINUTE, NO, NO, "Between looks at the outbox while rows come."},
+    {"relay.poll_idle", DURATION, "25ms", 1, MINUTE, NO, NO, "Between looks when none came lately."},
+    {"relay.scan", DURATION, "3s", 10, 3 * SECOND, NO, NO, "No look is later than this after the one before (N5)."},
+    {"relay.batch", INT, "500", 1, 5000, NO, NO, "Outbox rows moved by one statement."},
+
+    {"retention", DURATION, "90d", DAY, 3650 * DAY, NO, NO, "How long finished notifications and their attempts are kept."},
+
+    {"alerts.webhook", TEXT, "", 0, 0, YES, YES, "URL that gets each alert as a JSON POST; empty = none."},
+    {"alerts.dead_letters", INT, "100", 1, 1000000, YES, NO, "More open dead letters than this is an alert of severity page (N19)."},
+    {"alerts.interval", DURATION, "1m", SECOND, DAY, YES, NO, "The webhook hears of one alert at most so often."},
+
+    {NULL, PR_OPTION_NONE, NULL, 0, 0, NO, NO, NULL},
+};
+/* clang-format on */
