@@ -35,7 +35,7 @@ static bool in_range(int index, double value)
 void pr_setting_bound_text(int index, double bound, char *out, size_t size)
 {
     static const struct {
-        double bytes;
+        int64_t bytes;
         const char *unit;
     } sizes[] = {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}};
 
@@ -48,8 +48,9 @@ void pr_setting_bound_text(int index, double bound, char *out, size_t size)
     }
     case PR_OPTION_SIZE:
         for (size_t i = 0; i < PR_COUNT(sizes); i++) {
-            if (bound >= sizes[i].bytes && fmod(bound, sizes[i].bytes) == 0) {
-                snprintf(out, size, "%.0f%s", bound / sizes[i].bytes, sizes[i].unit);
+            int64_t bytes = (int64_t)bound;
+            if (bytes >= sizes[i].bytes && bytes % sizes[i].bytes == 0) {
+                snprintf(out, size, "%" PRId64 "%s", bytes / sizes[i].bytes, sizes[i].unit);
                 return;
             }
         }
