@@ -249,7 +249,8 @@ CREATE TABLE postrider.heartbeat (
 CREATE TABLE postrider.shard (
     no smallint PRIMARY KEY, session uuid REFERENCES postrider.session,
     low bigint[] NOT NULL                            -- the former owner's low: the next one looks for first tries from there
-        DEFAULT '{0,72057594037927936,144115188075855872}'
+        DEFAULT '{0,72057594037927936,144115188075855872}',
+    beat bigint NOT NULL DEFAULT 0                   -- the owner's heartbeat counter when it took the shard
 );
 CREATE INDEX shard_session_idx ON postrider.shard (session);
 INSERT INTO postrider.shard (no) SELECT n FROM generate_series(0, 255) n;
