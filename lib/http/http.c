@@ -8,14 +8,14 @@
  */
 #include "http/http.h"
 
-#include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/clock.h"
 #include "http/http_internal.h"
+
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #define SWEEP_MS 20
 #define EVENTS_A_ROUND 128
@@ -40,8 +40,8 @@ static void fill_limits(pr_http_t *self, const pr_http_limits_t *given)
     limits.max_read_bytes = limits.max_read_bytes > 0 ? limits.max_read_bytes : 64 * 1024;
     limits.max_header_bytes = limits.max_header_bytes > 0 ? limits.max_header_bytes : 32 * 1024;
     limits.max_in_flight = (int)or_default(limits.max_in_flight, 4096);
-    self->user_agent = pr_strdup(limits.user_agent != NULL ? limits.user_agent
-                                                           : "Postrider/" PR_VERSION);
+    self->user_agent =
+        pr_strdup(limits.user_agent != NULL ? limits.user_agent : "Postrider/" PR_VERSION);
     limits.user_agent = self->user_agent;
     self->limits = limits;
 }
@@ -182,6 +182,7 @@ pr_rc_t pr_http_start(pr_http_t *self, const pr_http_request_t *request, int64_t
         return rc;
     }
     transfer->host = host_take(self, request->url);
+    transfer->busy = true;
     transfer->phase = PHASE_CONNECT;
     transfer->started_us = pr_clock_mono_us();
     transfer->started_at_ms = now_ms;
@@ -232,6 +233,8 @@ static void finish(pr_http_t *self, transfer_t *transfer, pr_http_error_t error)
     pr_http_response_t response = {.error = error};
     fill_response(transfer, &response);
     curl_multi_remove_handle(self->multi, transfer->easy);
+    if (transfer->busy)
+        transfer->host->busy--;
     host_release(self, &transfer->host);
     transfer_t *last = self->active[--self->stats.in_flight];
     last->index = transfer->index;

@@ -32,12 +32,12 @@
 #ifndef PR_HTTP_HTTP_H
 #define PR_HTTP_HTTP_H
 
+#include "base/buffer.h"
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
-
-#include "base/buffer.h"
-#include "base/error.h"
 
 typedef struct pr_http_t pr_http_t;
 
@@ -118,13 +118,13 @@ typedef struct {
     const char *url;            /* http or https; copied */
     const char *const *headers; /* "Name: value" lines, copied; at most PR_HTTP_HEADERS_MAX */
     int header_count;
-    pr_bytes_t body;     /* BORROWED until done is called */
-    int64_t total_ms;    /* 0: the limit's */
-    const char *ca_pem;  /* trust these certificates only; NULL or "": the system's; copied */
-    const char *egress;  /* NULL or "": direct; "http://", "https://", "socks5://", "socks5h://":
+    pr_bytes_t body;    /* BORROWED until done is called */
+    int64_t total_ms;   /* 0: the limit's */
+    const char *ca_pem; /* trust these certificates only; NULL or "": the system's; copied */
+    const char *egress; /* NULL or "": direct; "http://", "https://", "socks5://", "socks5h://":
                           * that proxy; "address:IP" or "interface:NAME": from there; copied */
-    bool http2;          /* offer HTTP/2 in TLS (ALPN); else HTTP/1.1 */
-    bool fresh;          /* a connection of its own, not used again: never sent twice */
+    bool http2;         /* offer HTTP/2 in TLS (ALPN); else HTTP/1.1 */
+    bool fresh;         /* a connection of its own, not used again: never sent twice */
     pr_http_done_fn *done;
     void *arg;
 } pr_http_request_t;

@@ -3,12 +3,11 @@
  * What went wrong, in our words: libcurl's codes to pr_http_error_t, and its table of names and
  * blame. Names are stored with each attempt and never change.
  */
+#include "base/alloc.h"
+#include "base/assert.h"
 #include "http/http_internal.h"
 
 #include <openssl/x509_vfy.h>
-
-#include "base/alloc.h"
-#include "base/assert.h"
 
 typedef struct {
     const char *name;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How many connections lead to each scheme+host+port. libcurl bounds its idle connections in all,
- * not per host; so we count: sockets - requests under way = idle ones. A response that
+ * not per host; so we count: sockets - busy requests = idle ones, now or in a moment. A response that
  * would make one idle connection too many closes its own (http_transfer.c).
  */
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "http/http_internal.h"
+
+#include <string.h>
 
 static uint64_t hash_bytes(const char *text, size_t len)
 {
@@ -32,8 +32,8 @@ host_t *host_take(pr_http_t *http, const char *url)
     uint64_t hash = hash_bytes(url, len);
     host_t **bucket = &http->hosts[hash % HOST_BUCKETS];
     host_t *host = *bucket;
-    while (host != NULL && (host->hash != hash || strncmp(host->key, url, len) != 0 ||
-                            host->key[len] != '\0'))
+    while (host != NULL &&
+           (host->hash != hash || strncmp(host->key, url, len) != 0 || host->key[len] != '\0'))
         host = host->next;
     if (host == NULL) {
         host = pr_calloc(1, sizeof(*host) + len + 1);
@@ -42,13 +42,14 @@ host_t *host_take(pr_http_t *http, const char *url)
         host->next = *bucket;
         *bucket = host;
     }
-    host->active++;
+    host->requests++;
+    host->busy++;
     return host;
 }
 
 static void drop_if_unused(pr_http_t *http, host_t *host)
 {
-    if (host->active > 0 || host->sockets > 0)
+    if (host->requests > 0 || host->sockets > 0)
         return;
     host_t **link = &http->hosts[host->hash % HOST_BUCKETS];
     while (*link != host)
@@ -59,8 +60,8 @@ static void drop_if_unused(pr_http_t *http, host_t *host)
 
 void host_release(pr_http_t *http, host_t **host)
 {
-    pr_assert((*host)->active > 0);
-    (*host)->active--;
+    pr_assert((*host)->requests > 0);
+    (*host)->requests--;
     drop_if_unused(http, PR_STEAL(*host));
 }
 

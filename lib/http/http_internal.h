@@ -6,9 +6,9 @@
 #ifndef PR_HTTP_HTTP_INTERNAL_H
 #define PR_HTTP_HTTP_INTERNAL_H
 
-#include <curl/curl.h>
-
 #include "http/http.h"
+
+#include <curl/curl.h>
 
 #define RETRY_AFTER_MAX 128
 #define HOST_BUCKETS 1024 /* power of two */
@@ -17,9 +17,10 @@
 typedef struct host_t {
     struct host_t *next; /* in its bucket */
     uint64_t hash;
-    int sockets; /* open, idle ones included */
-    int active;  /* requests under way */
-    char key[];  /* "https://host:port", as in the URL */
+    int sockets;  /* open, idle ones included */
+    int busy;     /* requests that need a connection: no final headers came yet */
+    int requests; /* all under way */
+    char key[];   /* "https://host:port", as in the URL */
 } host_t;
 
 /* What epoll and we know of one descriptor, indexed by it. */
@@ -43,6 +44,7 @@ typedef struct transfer_t {
     struct transfer_t *next_free;
     int index; /* in http->active */
     host_t *host;
+    bool busy; /* counted in host->busy */
     pr_http_done_fn *done;
     void *arg;
     int64_t started_us;
@@ -71,10 +73,10 @@ struct pr_http_t {
     char *user_agent;
     CURLM *multi;
     int epoll_fd;
-    int64_t now_ms;        /* of the present run or start */
-    int64_t timer_at_ms;   /* libcurl's wish; INT64_MAX: none */
-    int64_t sweep_at_ms;   /* next look at our own deadlines */
-    transfer_t **active;   /* dense, stats.in_flight of them */
+    int64_t now_ms;      /* of the present run or start */
+    int64_t timer_at_ms; /* libcurl's wish; INT64_MAX: none */
+    int64_t sweep_at_ms; /* next look at our own deadlines */
+    transfer_t **active; /* dense, stats.in_flight of them */
     transfer_t *free_list;
     descriptor_t *descriptors;
     int descriptor_count;
@@ -94,7 +96,7 @@ PR_CHECK pr_rc_t transfer_prepare(transfer_t *self, const pr_http_request_t *req
 void transfer_rest(transfer_t *self); /* after a request: lets go of what is large */
 
 /* http_host.c */
-host_t *host_take(pr_http_t *http, const char *url); /* counts a request */
+host_t *host_take(pr_http_t *http, const char *url); /* counts a request, busy */
 void host_release(pr_http_t *http, host_t **host);
 void host_socket_opened(pr_http_t *http, host_t *host, int fd);
 void host_socket_closed(pr_http_t *http, int fd);

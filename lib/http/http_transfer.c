@@ -7,15 +7,15 @@
  * cost some forty calls and as many string copies a request. Whoever adds an option to
  * transfer_prepare sets it on every road through it.
  */
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "http/http_internal.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
-
-#include "base/alloc.h"
-#include "base/assert.h"
-#include "http/http_internal.h"
 
 #define REQUEST_TEXT_MAX (96u * 1024u) /* all header lines of a request */
 #define KEEP_ROOM_BYTES 8192u          /* a buffer that grew beyond is given back after use */
@@ -57,11 +57,15 @@ static void keep_retry_after(transfer_t *self, const char *line, size_t len)
     self->retry_after[take] = '\0';
 }
 
-/* The headers are over: if the pool of this host is full, this connection is not to join it. */
+/* Headers are over: this connection is idle in a moment. If the pool is full it is not to join it.
+ * (After a 1xx that is too early by a moment, and no harm.) */
 static void decide_reuse(transfer_t *self)
 {
-    const host_t *host = self->host;
-    if (host->sockets - host->active >= self->http->limits.pool_per_host)
+    host_t *host = self->host;
+    if (self->busy)
+        host->busy--;
+    self->busy = false;
+    if (host->sockets - host->busy > self->http->limits.pool_per_host)
         SET(self->easy, CURLOPT_FORBID_REUSE, 1L);
 }
 
@@ -106,8 +110,7 @@ static curl_socket_t on_open(void *arg, curlsocktype purpose, struct curl_sockad
     if (purpose != CURLSOCKTYPE_IPCXN)
         return CURL_SOCKET_BAD;
     if (!self->proxied && http->limits.guard != NULL &&
-        !http->limits.guard(http->limits.guard_arg, &address->addr,
-                            (socklen_t)address->addrlen)) {
+        !http->limits.guard(http->limits.guard_arg, &address->addr, (socklen_t)address->addrlen)) {
         self->addresses_refused++;
         http->stats.refused_addresses++;
         return CURL_SOCKET_BAD;

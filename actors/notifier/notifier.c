@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Jobs: taken, running, owed, forgotten. The model stands in notifier.h.
+ */
+#include "notifier.h"
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "notifier_state.h"
+
+#include <string.h>
+
+/* Salts are random, so this only has to keep the tries of one job apart. */
+static uint64_t token_key(pr_token_t token)
+{
+    return token.salt ^ ((uint64_t)token.seq * 0x9e3779b97f4a7c15u) ^
+           ((uint64_t)token.attempt * 0xc2b2ae3d27d4eb4fu);
+}
+
+static bool token_equal(pr_token_t a, pr_token_t b)
+{
+    return a.salt == b.salt && a.attempt == b.attempt && a.seq == b.seq;
+}
+
+pr_notifier_action_t *notifier_emit(pr_notifier_t *self, pr_notifier_action_kind_t kind)
+{
+    pr_assert(self->action_count < ACTIONS_MAX);
+    uint32_t at = (self->action_head + self->action_count++) % ACTIONS_MAX;
+    self->actions[at] = (pr_notifier_action_t){.kind = kind};
+    return &self->actions[at];
+}
+
+bool pr_notifier_action(pr_notifier_t *self, pr_notifier_action_t *out)
+{
+    if (self->action_count == 0)
+        return false;
+    *out = self->actions[self->action_head];
+    self->action_head = (self->action_head + 1) % ACTIONS_MAX;
+    self->action_count--;
+    return true;
+}
+
+void notifier_list_append(pr_notifier_t *self, slot_list_t *list, uint32_t slot)
+{
+    pr_held_t *held = &self->slots[slot];
+    held->next = NO_SLOT;
+    held->prev = list->tail;
+    if (list->tail == NO_SLOT)
+        list->head = slot;
+    else
+        self->slots[list->tail].next = slot;
+    list->tail = slot;
+    list->count++;
+}
+
+void notifier_list_remove(pr_notifier_t *self, slot_list_t *list, uint32_t slot)
+{
+    pr_held_t *held = &self->slots[slot];
+    if (held->prev == NO_SLOT)
+        list->head = held->next;
+    else
+        self->slots[held->prev].next = held->next;
+    if (held->next == NO_SLOT)
+        list->tail = held->prev;
+    else
+        self->slots[held->next].prev = held->prev;
+    list->count--;
+}
+
+pr_notifier_t *pr_notifier_new(const pr_notifier_config_t *config, uint64_t seed, int64_t now_ms)
+{
+    pr_assert(config->brokers >= 1 && config->brokers <= PR_NOTIFIER_BROKERS_MAX);
+    pr_notifier_t *self = PR_NEW(pr_notifier_t);
+    self->config = *config;
+    pr_lanes_init(&self->lanes, config->slots, config->shares, config->slow_max);
+    self->slots = pr_calloc(PR_NOTIFIER_SLOTS_MAX, sizeof(pr_held_t));
+    for (uint32_t i = 0; i < PR_NOTIFIER_SLOTS_MAX; i++)
+        self->slots[i].next = i + 1 < PR_NOTIFIER_SLOTS_MAX ? i + 1 : NO_SLOT;
+    self->running = self->owed = (slot_list_t){NO_SLOT, NO_SLOT, 0};
+    self->by_token = pr_map_new(PR_NOTIFIER_SLOTS_MAX, seed);
+    self->delivered = pr_map_new(DELIVERED_MAX + 1, seed);
+    self->delivered_keys = pr_calloc(DELIVERED_MAX, sizeof(uint64_t));
+    self->actions = pr_calloc(ACTIONS_MAX, sizeof(pr_notifier_action_t));
+    self->broker_heard_at_ms = now_ms;
+    self->heartbeat_at_ms = now_ms + PR_NOTIFIER_HEARTBEAT_MS;
+    for (uint32_t i = 0; i < config->brokers; i++) {
+        self->peers[i] = (peer_t){.used = true, .heard_at_ms = now_ms, .leave_at_ms = INT64_MAX};
+        notifier_greet(self, i, now_ms);
+    }
+    return self;
+}
+
+void pr_notifier_destroy(pr_notifier_t **self, void (*free_payload)(void *payload))
+{
+    pr_notifier_t *notifier = *self;
+    *self = NULL;
+    if (notifier == NULL)
+        return;
+    for (uint32_t i = 0; i < PR_NOTIFIER_SLOTS_MAX; i++) {
+        if (notifier->slots[i].state != PR_HELD_FREE)
+            free_payload(notifier->slots[i].payload);
+    }
+    pr_map_destroy(&notifier->by_token);
+    pr_map_destroy(&notifier->delivered);
+    pr_free(notifier->delivered_keys);
+    pr_free(notifier->slots);
+    pr_free(notifier->actions);
+    pr_free(notifier);
+}
+
+void notifier_send(pr_notifier_t *self, pr_held_t *held, int64_t now_ms)
+{
+    uint32_t slot = (uint32_t)(held - self->slots);
+    held->at_ms = now_ms;
+    notifier_list_remove(self, &self->owed, slot);
+    notifier_list_append(self, &self->owed, slot); /* oldest sent first */
+    uint32_t peer = notifier_peer_for(self, held);
+    if (peer >= PR_NOTIFIER_PEERS_MAX)
+        return;
+    pr_notifier_action_t *action = notifier_emit(self, PR_NOTIFIER_SEND);
+    action->slot = slot;
+    action->peer = peer;
+    action->payload = held->payload;
+}
+
+void pr_notifier_batch(pr_notifier_t *self, uint32_t peer, const pr_notifier_batch_t *batch)
+{
+    pr_assert(peer < PR_NOTIFIER_PEERS_MAX && batch->cls < PR_CLASSES);
+    pr_lane_peer_received(&self->peers[peer].lane, batch->cls, batch->jobs);
+}
+
+/* True: this token is known; it was dealt with. */
+static bool duplicate(pr_notifier_t *self, pr_token_t token, int64_t now_ms)
+{
+    uint64_t key = token_key(token);
+    if (pr_map_get(self->delivered, key) != NULL)
+        return true;
+    pr_held_t *held = pr_map_get(self->by_token, key);
+    if (held == NULL)
+        return false;
+    if (token_equal(held->token, token) && held->state == PR_HELD_OWED)
+        notifier_send(self, held, now_ms);
+    return true;
+}
+
+static pr_held_t *take_slot(pr_notifier_t *self)
+{
+    uint32_t slot = self->free_head;
+    if (slot == NO_SLOT)
+        return NULL;
+    self->free_head = self->slots[slot].next;
+    return &self->slots[slot];
+}
+
+/* A job that comes while we drain goes back untried. */
+static void hand_back(pr_notifier_t *self, pr_held_t *held, int64_t now_ms)
+{
+    uint32_t slot = (uint32_t)(held - self->slots);
+    pr_lanes_finish(&self->lanes, held->cls, false);
+    held->state = PR_HELD_OWED;
+    notifier_list_append(self, &self->owed, slot);
+    pr_notifier_action_t *action = notifier_emit(self, PR_NOTIFIER_RETURN);
+    action->slot = slot;
+    action->payload = held->payload;
+    notifier_send(self, held, now_ms);
+}
+
+pr_notifier_took_t pr_notifier_job(pr_notifier_t *self, uint32_t peer,
+                                   const pr_notifier_batch_t *batch, pr_token_t token,
+                                   uint32_t shard, void *payload, int64_t now_ms)
+{
+    if (notifier_session_replaced(self, batch->session)) {
+        self->stats.replaced++;
+        return PR_NOTIFIER_REPLACED;
+    }
+    if (duplicate(self, token, now_ms)) {
+        self->stats.duplicates++;
+        return PR_NOTIFIER_DUPLICATE;
+    }
+    pr_held_t *held = take_slot(self);
+    if (held == NULL) {
+        self->stats.full++;
+        return PR_NOTIFIER_FULL;
+    }
+    *held = (pr_held_t){.token = token,
+                        .state = PR_HELD_RUNNING,
+                        .shard = shard,
+                        .cls = batch->cls,
+                        .peer = peer,
+                        .at_ms = now_ms,
+                        .payload = payload};
+    memcpy(held->session, batch->session, sizeof(held->session));
+    pr_assert(pr_map_put(self->by_token, token_key(token), held, NULL) == PR_OK);
+    pr_lanes_take(&self->lanes, held->cls);
+    self->stats.taken++;
+    if (self->draining) {
+        hand_back(self, held, now_ms);
+        return PR_NOTIFIER_TAKEN;
+    }
+    uint32_t slot = (uint32_t)(held - self->slots);
+    notifier_list_append(self, &self->running, slot);
+    pr_notifier_action_t *action = notifier_emit(self, PR_NOTIFIER_START);
+    action->slot = slot;
+    action->payload = payload;
+    return PR_NOTIFIER_TAKEN;
+}
+
+void pr_notifier_finished(pr_notifier_t *self, uint32_t slot, bool delivered, int64_t now_ms)
+{
+    pr_held_t *held = &self->slots[slot];
+    pr_assert(held->state == PR_HELD_RUNNING);
+    pr_lanes_finish(&self->lanes, held->cls, held->slow);
+    notifier_list_remove(self, &self->running, slot);
+    held->state = PR_HELD_OWED;
+    held->delivered = delivered;
+    notifier_list_append(self, &self->owed, slot);
+    notifier_send(self, held, now_ms);
+}
+
+static void remember_delivered(pr_notifier_t *self, uint64_t key)
+{
+    uint64_t *place = &self->delivered_keys[self->delivered_count++ % DELIVERED_MAX];
+    if (self->delivered_count > DELIVERED_MAX)
+        pr_map_remove(self->delivered, *place);
+    *place = key;
+    pr_assert(pr_map_put(self->delivered, key, self, NULL) == PR_OK);
+}
+
+void pr_notifier_acked(pr_notifier_t *self, pr_token_t token)
+{
+    uint64_t key = token_key(token);
+    pr_held_t *held = pr_map_get(self->by_token, key);
+    /* An ack while it runs is a word about an older copy of the token (stale): the outcome that
+     * comes will be answered for itself. */
+    if (held == NULL || held->state != PR_HELD_OWED || !token_equal(held->token, token))
+        return;
+    uint32_t slot = (uint32_t)(held - self->slots);
+    pr_map_remove(self->by_token, key);
+    if (held->delivered)
+        remember_delivered(self, key);
+    pr_lanes_forget(&self->lanes);
+    notifier_list_remove(self, &self->owed, slot);
+    notifier_emit(self, PR_NOTIFIER_FREE)->payload = held->payload;
+    *held = (pr_held_t){.next = self->free_head};
+    self->free_head = slot;
+}
+
+/* Running jobs stand in the order in which they were taken, so only the front can be slow anew. */
+static void mark_slow(pr_notifier_t *self, int64_t now_ms)
+{
+    for (uint32_t slot = self->running.head; slot != NO_SLOT; slot = self->slots[slot].next) {
+        pr_held_t *held = &self->slots[slot];
+        if (held->at_ms + PR_LANES_SLOW_MS > now_ms)
+            return;
+        if (!held->slow && !(held->slow = pr_lanes_slow(&self->lanes, held->cls)))
+            return; /* as many slow ones as may be: the rest goes on counting */
+    }
+}
+
+static void send_again(pr_notifier_t *self, int64_t now_ms)
+{
+    uint32_t left = self->owed.count;
+    while (left-- > 0) {
+        pr_held_t *held = &self->slots[self->owed.head];
+        if (held->at_ms + PR_NOTIFIER_RESEND_MS > now_ms)
+            return;
+        self->stats.resent++;
+        notifier_send(self, held, now_ms);
+    }
+}
+
+void pr_notifier_tick(pr_notifier_t *self, int64_t now_ms)
+{
+    notifier_peers_tick(self, now_ms);
+    mark_slow(self, now_ms);
+    send_again(self, now_ms);
+    if (now_ms < self->heartbeat_at_ms)
+        return;
+    self->heartbeat_at_ms = now_ms + PR_NOTIFIER_HEARTBEAT_MS;
+    for (uint32_t i = 0; i < PR_NOTIFIER_PEERS_MAX; i++) {
+        if (self->peers[i].used && self->peers[i].lane.live)
+            notifier_emit(self, PR_NOTIFIER_HELD)->peer = i;
+    }
+}
+
+void pr_notifier_drain(pr_notifier_t *self, int64_t now_ms)
+{
+    if (self->draining)
+        return;
+    self->draining = true;
+    for (uint32_t i = 0; i < PR_NOTIFIER_PEERS_MAX; i++) {
+        peer_t *peer = &self->peers[i];
+        if (!peer->used || !peer->lane.live)
+            continue;
+        pr_notifier_action_t *action = notifier_emit(self, PR_NOTIFIER_GREET);
+        action->peer = i; /* the same number: it only tells that we drain */
+        action->greeting = peer->lane.greeting;
+        peer->greeted_at_ms = now_ms;
+    }
+}
+
+bool pr_notifier_draining(const pr_notifier_t *self)
+{
+    return self->draining;
+}
+
+bool pr_notifier_drained(const pr_notifier_t *self)
+{
+    return self->running.count == 0 && self->owed.count == 0;
+}
+
+size_t pr_notifier_held(const pr_notifier_t *self, const pr_held_t **out, size_t max)
+{
+    size_t count = 0;
+    const slot_list_t *lists[] = {&self->running, &self->owed};
+    for (size_t i = 0; i < PR_COUNT(lists); i++) {
+        uint32_t slot = lists[i]->head;
+        for (; slot != NO_SLOT && count < max; slot = self->slots[slot].next)
+            out[count++] = &self->slots[slot];
+    }
+    return count;
+}
+
+const pr_held_t *pr_notifier_slot(const pr_notifier_t *self, uint32_t slot)
+{
+    pr_assert(slot < PR_NOTIFIER_SLOTS_MAX);
+    return &self->slots[slot];
+}
+
+pr_notifier_stats_t pr_notifier_stats(const pr_notifier_t *self)
+{
+    pr_notifier_stats_t stats = self->stats;
+    stats.running = self->running.count;
+    stats.owed = self->owed.count;
+    stats.slow = self->lanes.slow;
+    for (uint32_t i = 0; i < PR_NOTIFIER_PEERS_MAX; i++)
+        stats.live_peers += self->peers[i].used && self->peers[i].lane.live;
+    return stats;
+}

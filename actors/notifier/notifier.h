@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The notifier's decisions: what it takes, holds and owes, whom it tells, and how much more it
+ * agrees to. Pure: no clock, no I/O; events are calls, effects are actions that notifier_io.c
+ * carries out (take all of them after each call).
+ *
+ * A job is here from its JobBatch until its OutcomeAck:
+ *
+ *     (taken) --> RUNNING --(finished)--> OWED --(acked)--> forgotten
+ *        |                                 ^
+ *        +--(draining: handed back)--------+
+ *
+ * It has one token, and a token is here once: one that comes again while it runs is dropped, while it
+ * is owed its outcome is sent again. Tokens of delivered jobs are remembered a while longer, because a
+ * slow road may bring a second copy of the job after the first was acknowledged; a delivered
+ * token never comes back rightly. Jobs of a session that was replaced are refused (dropped
+ * silently: the new owner has them).
+ *
+ * Owed outcomes are sent again each second, and at once to whoever may lack them: a broker
+ * that answers a greeting, a scheduler that shows a new session or more shards.
+ *
+ * Peers 0 .. brokers-1 are the brokers of the configuration. When none of them was heard for
+ * silence_ms, each scheduler whose address is known becomes a peer too, until a broker is back.
+ *
+ * Sources: docs/protocol.md sections 4 and 5, requirements N16-N18, P4, P5. One thread.
+ */
+#ifndef PR_NOTIFIER_H
+#define PR_NOTIFIER_H
+
+#include "core/lanes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PR_NOTIFIER_BROKERS_MAX 16
+#define PR_NOTIFIER_DIRECT_MAX 64
+#define PR_NOTIFIER_PEERS_MAX (PR_NOTIFIER_BROKERS_MAX + PR_NOTIFIER_DIRECT_MAX)
+#define PR_NOTIFIER_SLOTS_MAX (2 * PR_LANES_KEEP_MAX)
+#define PR_NOTIFIER_ADDRESS_MAX 255
+
+#define PR_NOTIFIER_HEARTBEAT_MS 250
+#define PR_NOTIFIER_RESEND_MS 1000
+#define PR_NOTIFIER_GREET_MS 500 /* an unanswered greeting is repeated */
+#define PR_NOTIFIER_SILENCE_MS 2000
+
+typedef struct pr_notifier_t pr_notifier_t;
+
+typedef struct {
+    uint32_t brokers; /* 1 to PR_NOTIFIER_BROKERS_MAX */
+    uint32_t slots;   /* jobs at a time, PR_CLASSES to PR_LANES_KEEP_MAX / 4 */
+    uint32_t shares[PR_CLASSES];
+    uint32_t slow_max; /* jobs that run longer than PR_LANES_SLOW_MS, beside the slots */
+} pr_notifier_config_t;
+
+typedef struct {
+    uint64_t salt;
+    uint32_t attempt;
+    int64_t seq;
+} pr_token_t;
+
+typedef enum { PR_HELD_FREE = 0, PR_HELD_RUNNING, PR_HELD_OWED } pr_held_state_t;
+
+/* One job, as WorkerHeld names it. */
+typedef struct {
+    pr_token_t token;
+    pr_held_state_t state;
+    uint8_t session[16]; /* of the scheduler that sent it */
+    uint32_t shard;
+    uint32_t cls;
+    uint32_t peer;  /* it came from there */
+    bool slow;      /* no longer counts against the slots */
+    bool delivered; /* its outcome is final success */
+    int64_t at_ms;  /* RUNNING: when taken; OWED: when last sent */
+    void *payload;  /* the io's */
+    uint32_t next, prev;
+} pr_held_t;
+
+typedef enum {
+    PR_NOTIFIER_NONE = 0,
+    PR_NOTIFIER_START,      /* slot, payload: make the call, then pr_notifier_finished */
+    PR_NOTIFIER_RETURN,     /* slot, payload: make a RETURNED outcome of it; it is owed already */
+    PR_NOTIFIER_SEND,       /* slot, payload, peer: send this outcome to that peer */
+    PR_NOTIFIER_FREE,       /* payload: nobody needs it any more */
+    PR_NOTIFIER_GREET,      /* peer, greeting: WorkerHello */
+    PR_NOTIFIER_CREDIT,     /* peer: WorkerCredit with total */
+    PR_NOTIFIER_HELD,       /* peer: WorkerHeld */
+    PR_NOTIFIER_CONNECT,    /* peer, address: a scheduler, directly */
+    PR_NOTIFIER_DISCONNECT, /* peer */
+} pr_notifier_action_kind_t;
+
+typedef struct {
+    pr_notifier_action_kind_t kind;
+    uint32_t slot;
+    uint32_t peer;
+    void *payload;
+    uint32_t greeting;
+    uint64_t total[PR_CLASSES];
+    const char *address; /* valid until the next call */
+} pr_notifier_action_t;
+
+typedef struct {
+    const uint8_t *instance; /* 16 bytes */
+    uint32_t greeting;
+    bool greet_anew;
+} pr_notifier_broker_hello_t;
+
+typedef struct {
+    const uint8_t *session;         /* 16 bytes */
+    const uint8_t *shards;          /* 32 bytes */
+    const uint8_t *const *replaces; /* 16 bytes each */
+    size_t replaces_count;
+    const char *address;
+} pr_notifier_scheduler_hello_t;
+
+typedef struct {
+    const uint8_t *session; /* 16 bytes */
+    uint32_t cls;
+    uint32_t jobs;
+} pr_notifier_batch_t;
+
+typedef enum {
+    PR_NOTIFIER_TAKEN = 0,
+    PR_NOTIFIER_DUPLICATE, /* runs, is owed, or was delivered */
+    PR_NOTIFIER_REPLACED,  /* its session has ended */
+    PR_NOTIFIER_FULL,      /* no slot: a peer ignores our credit */
+} pr_notifier_took_t;
+
+pr_notifier_t *pr_notifier_new(const pr_notifier_config_t *config, uint64_t seed, int64_t now_ms);
+/* free_payload is called for each job that is still here. */
+void pr_notifier_destroy(pr_notifier_t **self, void (*free_payload)(void *payload));
+
+/* Any message from the peer; call it before the call for the message itself. */
+void pr_notifier_heard(pr_notifier_t *self, uint32_t peer, int64_t now_ms);
+void pr_notifier_broker_hello(pr_notifier_t *self, uint32_t peer,
+                              const pr_notifier_broker_hello_t *hello, int64_t now_ms);
+void pr_notifier_scheduler_hello(pr_notifier_t *self, uint32_t peer,
+                                 const pr_notifier_scheduler_hello_t *hello, int64_t now_ms);
+/* A JobBatch begins: its jobs count against the credit whatever becomes of them. */
+void pr_notifier_batch(pr_notifier_t *self, uint32_t peer, const pr_notifier_batch_t *batch);
+/* One job of it. TAKEN: payload belongs to the job (START, or RETURN when draining); else the
+ * payload stays the caller's. */
+pr_notifier_took_t pr_notifier_job(pr_notifier_t *self, uint32_t peer,
+                                   const pr_notifier_batch_t *batch, pr_token_t token,
+                                   uint32_t shard, void *payload, int64_t now_ms);
+/* The call of a RUNNING slot ended; its outcome is in the payload. */
+void pr_notifier_finished(pr_notifier_t *self, uint32_t slot, bool delivered, int64_t now_ms);
+void pr_notifier_acked(pr_notifier_t *self, pr_token_t token);
+/* Heartbeats, re-sends, silence, slow jobs; at least every 50 ms. */
+void pr_notifier_tick(pr_notifier_t *self, int64_t now_ms);
+/* At the end of a turn: raises credit with what has become free. */
+void pr_notifier_offer(pr_notifier_t *self);
+
+void pr_notifier_drain(pr_notifier_t *self, int64_t now_ms);
+bool pr_notifier_draining(const pr_notifier_t *self);
+bool pr_notifier_drained(const pr_notifier_t *self); /* nothing runs and nothing is owed */
+
+/* Takes the oldest action; false: none is left. */
+bool pr_notifier_action(pr_notifier_t *self, pr_notifier_action_t *out);
+
+/* What is held now, for WorkerHello and WorkerHeld: at most max pointers, running ones first. */
+size_t pr_notifier_held(const pr_notifier_t *self, const pr_held_t **out, size_t max);
+const pr_held_t *pr_notifier_slot(const pr_notifier_t *self, uint32_t slot);
+bool pr_notifier_direct(const pr_notifier_t *self); /* brokers are away */
+
+typedef struct {
+    uint32_t running, owed, slow, live_peers;
+    uint64_t taken, duplicates, replaced, full, resent;
+} pr_notifier_stats_t;
+pr_notifier_stats_t pr_notifier_stats(const pr_notifier_t *self);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The notifier's memory, shared by notifier.c (jobs) and notifier_peers.c (whom it talks to).
+ */
+#ifndef PR_NOTIFIER_STATE_H
+#define PR_NOTIFIER_STATE_H
+
+#include "base/map.h"
+#include "notifier.h"
+
+#define DELIVERED_MAX 8192u /* tokens remembered after delivery */
+#define REPLACED_MAX 256u   /* sessions refused */
+#define SESSIONS_MAX 64u    /* schedulers known */
+#define NO_SLOT UINT32_MAX
+#define ACTIONS_MAX (2u * PR_NOTIFIER_SLOTS_MAX + 8u * PR_NOTIFIER_PEERS_MAX)
+
+/* Slots linked by index, oldest first. */
+typedef struct {
+    uint32_t head, tail, count;
+} slot_list_t;
+
+typedef struct {
+    bool used;
+    bool direct;
+    pr_lane_peer_t lane;
+    uint8_t instance[16];
+    int64_t heard_at_ms;
+    int64_t greeted_at_ms;
+    int64_t leave_at_ms; /* direct: a broker is back, go then; INT64_MAX: stay */
+    char address[PR_NOTIFIER_ADDRESS_MAX + 1];
+} peer_t;
+
+typedef struct {
+    bool used;
+    uint8_t id[16];
+    uint8_t shards[32];
+    int64_t heard_at_ms;
+    char address[PR_NOTIFIER_ADDRESS_MAX + 1];
+} session_t;
+
+struct pr_notifier_t {
+    pr_notifier_config_t config;
+    pr_lanes_t lanes;
+    bool draining;
+    int64_t heartbeat_at_ms;
+    int64_t broker_heard_at_ms;
+    peer_t peers[PR_NOTIFIER_PEERS_MAX];
+    session_t sessions[SESSIONS_MAX];
+    uint8_t replaced[REPLACED_MAX][16];
+    uint32_t replaced_count; /* ever; the newest REPLACED_MAX stand in the ring */
+    pr_held_t *slots;
+    slot_list_t running, owed;
+    uint32_t free_head;
+    pr_map_t *by_token;  /* to pr_held_t */
+    pr_map_t *delivered; /* keys only */
+    uint64_t *delivered_keys;
+    uint64_t delivered_count;
+    pr_notifier_action_t *actions;
+    uint32_t action_head, action_count;
+    pr_notifier_stats_t stats;
+};
+
+pr_notifier_action_t *notifier_emit(pr_notifier_t *self, pr_notifier_action_kind_t kind);
+/* Sends an owed outcome where its owner will see it; when nobody is there it waits. */
+void notifier_send(pr_notifier_t *self, pr_held_t *held, int64_t now_ms);
+void notifier_list_append(pr_notifier_t *self, slot_list_t *list, uint32_t slot);
+void notifier_list_remove(pr_notifier_t *self, slot_list_t *list, uint32_t slot);
+
+/* notifier_peers.c */
+bool notifier_session_replaced(const pr_notifier_t *self, const uint8_t session[16]);
+/* The live peer for an outcome; PR_NOTIFIER_PEERS_MAX: none. */
+uint32_t notifier_peer_for(const pr_notifier_t *self, const pr_held_t *held);
+void notifier_greet(pr_notifier_t *self, uint32_t peer, int64_t now_ms);
+void notifier_peers_tick(pr_notifier_t *self, int64_t now_ms);
+
+#endif
