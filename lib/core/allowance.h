@@ -2,7 +2,9 @@
  *
  * A scheduler's side of credit (protocol.md section 5): what one broker lets it send. Pure.
  *
- *   greet()       a SchedulerHello with the returned number leaves; all counts are 0
+ *   greet()       a SchedulerHello with the returned number leaves; all counts are 0. To be called
+ *                 at first, when BrokerHello says greet_anew, and each second while not live
+ *   (repeat)      the SchedulerHello of each second: same number, again = live, no call here
  *   answered()    BrokerHello with that number came; Grants before it count for nothing
  *   granted()     Grant.total; room = granted - sent - returned
  *   send()        jobs of a class left in a JobBatch

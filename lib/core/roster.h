@@ -85,12 +85,14 @@ typedef struct {
     const char *id;   /* at most PR_ROSTER_ID_MAX bytes */
     uint32_t kinds;
     uint32_t greeting;
+    bool again; /* the peer goes on counting: only a known route with this number may take it */
     bool draining;
 } pr_roster_hello_t;
 
-/* A greeting. *fresh (may be NULL): it starts at zero, because the route or the number is new. An older
- * entry with the same id on another route is forgotten. PR_BAD: the roster is full, or the id or
- * route is too long. */
+/* A greeting. *fresh (may be NULL): it starts at zero, because the route or the number is new. An
+ * older entry with the same id on another route is forgotten. PR_LOST: `again` of a greeting that
+ * we do not know: ask it to greet anew. PR_BAD: the roster is full, or the id or route is too
+ * long. */
 PR_CHECK pr_rc_t pr_roster_worker_hello(pr_roster_t *self, const pr_roster_hello_t *hello,
                                         int64_t now_ms, bool *fresh);
 /* PR_LOST: unknown route. A total smaller than before is ignored. */
@@ -125,6 +127,7 @@ typedef struct {
     const uint8_t *shards;   /* PR_SHARDS / 8 */
     const char *address;     /* may be "" */
     uint32_t greeting;
+    bool again;
 } pr_roster_session_t;
 
 /* As for workers. A shard that this hello claims newly is its own from now on. */

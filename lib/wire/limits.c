@@ -54,7 +54,8 @@ static const pr_field_rule_t worker_hello_fields[] = {
     [2] = {.known = true, .required = true, .open = true, .count_min = 1, .count_max = 8},
     [3] = MANY(0, HELD, held_job),
     [4] = ANY,
-    [5] = ANY};
+    [5] = ANY,
+    [6] = ANY};
 MESSAGE(worker_hello, worker_hello);
 
 static const pr_field_rule_t worker_credit_fields[] = {[1] = COUNTS(CLASSES)};
@@ -130,7 +131,8 @@ static const pr_field_rule_t scheduler_hello_fields[] = {
     [2] = BYTES(SHARDS, SHARDS),
     [3] = {.known = true, .min = SESSION, .max = SESSION, .count_max = 64},
     [4] = TEXT(256),
-    [5] = ANY};
+    [5] = ANY,
+    [6] = ANY};
 MESSAGE(scheduler_hello, scheduler_hello);
 
 static const pr_field_rule_t demand_fields[] = {[1] = BYTES(SESSION, SESSION),
