@@ -1,0 +1,176 @@
+-- 0006 create views: what applications, operators and the console read (contracts.md, "Views").
+-- why:   tables are private to the actors; these names and columns are the contract. Columns are only ever added.
+-- locks: none that matter, everything is new.
+-- undo:  DROP VIEW for each.
+--
+-- They read as postrider_owner. Each arm begins at its own table, so that a look-up by notify_id or order starts from
+-- outbox, one by endpoint from attempt, dead or cancelled; all by index. Secrets and bodies are in none of them.
+
+SET LOCAL ROLE postrider_owner;
+
+-- Bytes of a response as text: UTF-8 where they are, else with the others escaped as \nnn.
+CREATE FUNCTION postrider.excerpt_text(excerpt bytea) RETURNS text
+LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = pg_catalog AS $$
+BEGIN
+    RETURN convert_from(excerpt, 'UTF8');
+EXCEPTION WHEN data_exception OR character_not_in_repertoire OR untranslatable_character THEN
+    RETURN encode(excerpt, 'escape');
+END $$;
+
+CREATE FUNCTION postrider.outcome_name(outcome smallint) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE $1 WHEN 1 THEN 'delivered' WHEN 2 THEN 'refused' WHEN 3 THEN 'throttled' WHEN 4 THEN 'gone'
+                   WHEN 5 THEN 'unreachable' WHEN 6 THEN 'own_fault' WHEN 7 THEN 'returned' ELSE 'unknown' END
+$$;
+
+-- Notifications in the outbox and those that retention kept. Private.
+CREATE VIEW postrider.notification AS
+    SELECT o.id, o.tx, o.at, o.class, o.merchant_id, o.order_no, o.event, o.version, o.notify_id, o.notify_url, o.cancel_at,
+           o.cancel_reason
+    FROM postrider.outbox AS o WHERE o.kind = 0
+    UNION ALL
+    SELECT k.id, k.tx, k.at, k.class, k.merchant_id, k.order_no, k.event, k.version, k.notify_id, k.notify_url, k.cancel_at,
+           k.cancel_reason
+    FROM postrider.outbox_kept AS k WHERE k.kind = 0;
+
+-- Where each delivery stands: one row per (notify_id, endpoint), one with endpoint NULL before the relay's move, 0 when no
+-- endpoint matched. Private; notification_status dresses it.
+CREATE VIEW postrider.delivery AS
+    -- not handed over yet
+    SELECT o.id AS outbox_id, o.at AS outbox_at, o.class, o.merchant_id, o.order_no, o.event, o.version, o.notify_id, o.notify_url,
+           NULL::bigint AS endpoint, CASE WHEN o.cancel_at IS NULL THEN 'pending' ELSE 'cancelled' END AS status,
+           CASE WHEN o.cancel_at IS NULL THEN 'new' END AS phase, 0 AS tried_before,
+           CASE WHEN o.cancel_at IS NULL THEN o.at END AS next_at, o.cancel_at AS ended_at, o.cancel_reason AS reason
+    FROM postrider.outbox AS o
+    CROSS JOIN LATERAL (SELECT k.lo, k.hi, k.more, k.dt, k.di FROM postrider.tick AS k
+                        WHERE k.class = o.class ORDER BY k.n DESC LIMIT 1) AS t
+    WHERE o.kind = 0
+      AND NOT CASE WHEN t.more
+                   THEN pg_visible_in_snapshot(o.tx, t.lo)
+                        OR (pg_visible_in_snapshot(o.tx, t.hi) AND (o.tx, o.id) <= (t.dt, t.di))
+                   ELSE pg_visible_in_snapshot(o.tx, t.hi) END
+    UNION ALL
+    -- waiting or under way
+    SELECT o.id, o.at, o.class, o.merchant_id, o.order_no, o.event, o.version, o.notify_id, o.notify_url,
+           j.endpoint, 'pending', CASE WHEN j.try = 0 THEN 'new' ELSE 'retrying' END, j.tried_before,
+           coalesce(j.due, j.born), NULL, NULL
+    FROM postrider.job AS j JOIN postrider.notification AS o ON o.id = j.outbox_id AND o.at = j.outbox_at
+    UNION ALL
+    -- dead, or driven again and not yet handed over
+    SELECT o.id, o.at, o.class, o.merchant_id, o.order_no, o.event, o.version, o.notify_id, o.notify_url,
+           d.endpoint, CASE d.state WHEN 'redriven' THEN 'pending' ELSE 'dead' END,
+           CASE d.state WHEN 'redriven' THEN 'new' END, d.tries,
+           CASE d.state WHEN 'redriven' THEN d.closed_at END, CASE WHEN d.state <> 'redriven' THEN d.at END, d.reason
+    FROM postrider.dead AS d JOIN postrider.notification AS o ON o.id = d.outbox_id AND o.at = d.outbox_at
+    WHERE d.state <> 'redriven'
+       OR NOT EXISTS (SELECT FROM postrider.job AS j WHERE j.outbox_id = d.outbox_id AND j.endpoint = d.endpoint)
+          AND NOT EXISTS (SELECT FROM postrider.cancelled AS c WHERE c.outbox_id = d.outbox_id AND c.endpoint = d.endpoint)
+          AND NOT EXISTS (SELECT FROM postrider.attempt AS a
+                          WHERE a.outbox_id = d.outbox_id AND a.endpoint = d.endpoint AND a.outcome = 1)
+    UNION ALL
+    SELECT o.id, o.at, o.class, o.merchant_id, o.order_no, o.event, o.version, o.notify_id, o.notify_url,
+           c.endpoint, 'cancelled', NULL, 0, NULL, c.at, c.reason
+    FROM postrider.cancelled AS c JOIN postrider.notification AS o ON o.id = c.outbox_id AND o.at = c.outbox_at
+    UNION ALL
+    -- delivered: by the first attempt that was. The merchant's endpoints lead from a notification to its attempts.
+    SELECT o.id, o.at, o.class, o.merchant_id, o.order_no, o.event, o.version, o.notify_id, o.notify_url,
+           a.endpoint, 'delivered', NULL, 0, NULL, a.at, NULL
+    FROM postrider.attempt AS a
+    JOIN postrider.notification AS o ON o.id = a.outbox_id
+    JOIN postrider.endpoint AS e ON e.id = a.endpoint AND e.merchant_id = o.merchant_id
+    WHERE a.outcome = 1
+      AND NOT EXISTS (SELECT FROM postrider.attempt AS b
+                      WHERE b.endpoint = a.endpoint AND b.outbox_id = a.outbox_id AND b.outcome = 1 AND b.try < a.try);
+
+CREATE VIEW postrider.notification_status AS
+SELECT d.notify_id, d.endpoint AS endpoint_id, d.merchant_id, d.order_no, d.event, d.class::int AS priority, d.status,
+       CASE WHEN d.status = 'pending' AND (e.state = 'disabled' OR e.forced = 'open') THEN 'held' ELSE d.phase END AS phase,
+       coalesce(d.notify_url, e.url) AS notify_url,
+       coalesce(l.try, 0) AS attempts, greatest(coalesce(l.try, 0), d.tried_before + r.retries + 1) AS max_attempts,
+       greatest(coalesce(l.try, 0) - 1, 0) AS retry_count, r.retries AS max_retry,
+       d.next_at AS next_attempt_at, nullif(l.code, 0)::int AS last_http_code, l.error AS last_error,
+       postrider.excerpt_text(l.response) AS last_response, d.version, d.outbox_at AS created_at,
+       greatest(d.outbox_at, l.at, d.ended_at) AS updated_at,
+       CASE WHEN d.status = 'delivered' THEN d.ended_at END AS delivered_at,
+       d.reason
+FROM postrider.delivery AS d
+LEFT JOIN postrider.endpoint AS e ON e.id = d.endpoint
+LEFT JOIN LATERAL (
+    SELECT a.try, a.code, a.error, a.response, a.at FROM postrider.attempt AS a
+    WHERE a.endpoint = d.endpoint AND a.outbox_id = d.outbox_id ORDER BY a.try DESC LIMIT 1) AS l ON true
+CROSS JOIN LATERAL (
+    SELECT coalesce(postrider.retry_count(coalesce(nullif(e.retry, ''),
+        (SELECT s.value FROM postrider.setting AS s WHERE s.key = 'retry.notification'))), 8) AS retries) AS r;
+COMMENT ON VIEW postrider.notification_status IS
+    'One row per delivery. status: pending, delivered, dead, cancelled. A try under way shows as new or retrying.';
+
+CREATE VIEW postrider.attempt_log AS
+SELECT 'notification'::text AS job_kind, o.notify_id::text AS subject, a.try AS attempt, a.started_at, a.ms AS duration_ms,
+       postrider.outcome_name(a.outcome) AS outcome, nullif(a.code, 0)::int AS http_code, a.error,
+       postrider.excerpt_text(a.response) AS response,
+       o.notify_id, a.endpoint AS endpoint_id, o.merchant_id, o.order_no, a.worker, a.at AS recorded_at,
+       a.next_due AS next_attempt_at
+FROM postrider.attempt AS a
+JOIN postrider.notification AS o ON o.id = a.outbox_id
+JOIN postrider.endpoint AS e ON e.id = a.endpoint AND e.merchant_id = o.merchant_id;
+COMMENT ON VIEW postrider.attempt_log IS 'Every attempt. Look up by notify_id, merchant_id and order_no, or endpoint_id.';
+
+CREATE VIEW postrider.dead_letters AS
+SELECT o.notify_id, d.endpoint AS endpoint_id, o.merchant_id, o.order_no, o.event, d.class::int AS priority, d.reason,
+       d.tries AS attempts, d.at AS dead_at, d.state, d.closed_by, d.closed_reason, d.closed_at,
+       coalesce(o.notify_url, e.url) AS notify_url, nullif(l.code, 0)::int AS last_http_code, l.error AS last_error,
+       postrider.excerpt_text(l.response) AS last_response, o.version, o.at AS created_at
+FROM postrider.dead AS d
+JOIN postrider.notification AS o ON o.id = d.outbox_id AND o.at = d.outbox_at
+LEFT JOIN postrider.endpoint AS e ON e.id = d.endpoint
+LEFT JOIN LATERAL (
+    SELECT a.code, a.error, a.response FROM postrider.attempt AS a
+    WHERE a.endpoint = d.endpoint AND a.outbox_id = d.outbox_id ORDER BY a.try DESC LIMIT 1) AS l ON true;
+
+-- Values of headers and passwords of proxies may be secrets: names and hosts only.
+CREATE VIEW postrider.endpoints AS
+SELECT e.id AS endpoint_id, e.merchant_id, e.name, e.url, e.events, e.scheme, e.success_rule, e.retry, e.max_age_ms,
+       e.concurrency, e.rate_per_s, ARRAY(SELECT jsonb_object_keys(e.headers)) AS header_names,
+       e.tls_ca IS NOT NULL AS private_ca, regexp_replace(e.egress, '//[^@/]*@', '//***@') AS egress, e.http2,
+       e.state, e.state_reason, e.state_at, e.forced, e.rotate_until, e.shard, e.created_at, e.updated_at
+FROM postrider.endpoint AS e;
+
+CREATE VIEW postrider.merchants AS
+SELECT m.id AS merchant_id, m.tier, m.email, m.shard, m.created_at FROM postrider.merchant AS m;
+
+CREATE VIEW postrider.alerts AS
+SELECT a.id AS alert_id, a.kind, a.subject, a.severity, a.message, a.count, a.first_at, a.last_at, a.resolved_at
+FROM postrider.alert AS a;
+
+-- Everything known of an order, by time: later files add payments and what else there is.
+CREATE VIEW postrider.order_timeline AS
+    SELECT o.merchant_id, o.order_no, o.at, 'notification.enqueued'::text AS kind,
+           jsonb_build_object('notify_id', o.notify_id, 'event', o.event, 'version', o.version, 'priority', o.class) AS detail
+    FROM postrider.notification AS o
+    UNION ALL
+    SELECT o.merchant_id, o.order_no, a.started_at, 'notification.attempt',
+           jsonb_build_object('notify_id', o.notify_id, 'endpoint_id', a.endpoint, 'attempt', a.try, 'outcome',
+               postrider.outcome_name(a.outcome), 'http_code', nullif(a.code, 0), 'error', a.error, 'duration_ms', a.ms,
+               'next_attempt_at', a.next_due)
+    FROM postrider.attempt AS a
+    JOIN postrider.notification AS o ON o.id = a.outbox_id
+    JOIN postrider.endpoint AS e ON e.id = a.endpoint AND e.merchant_id = o.merchant_id
+    UNION ALL
+    SELECT o.merchant_id, o.order_no, d.at, 'notification.dead',
+           jsonb_build_object('notify_id', o.notify_id, 'endpoint_id', d.endpoint, 'reason', d.reason, 'attempts', d.tries)
+    FROM postrider.dead AS d JOIN postrider.notification AS o ON o.id = d.outbox_id AND o.at = d.outbox_at
+    UNION ALL
+    SELECT o.merchant_id, o.order_no, d.closed_at, 'notification.' || d.state,
+           jsonb_build_object('notify_id', o.notify_id, 'endpoint_id', d.endpoint, 'by', d.closed_by, 'reason', d.closed_reason)
+    FROM postrider.dead AS d JOIN postrider.notification AS o ON o.id = d.outbox_id AND o.at = d.outbox_at
+    WHERE d.closed_at IS NOT NULL
+    UNION ALL
+    SELECT o.merchant_id, o.order_no, c.at, 'notification.cancelled',
+           jsonb_build_object('notify_id', o.notify_id, 'endpoint_id', c.endpoint, 'reason', c.reason)
+    FROM postrider.cancelled AS c JOIN postrider.notification AS o ON o.id = c.outbox_id AND o.at = c.outbox_at;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA postrider FROM PUBLIC;
+-- A view's functions run with the reader's rights.
+GRANT EXECUTE ON FUNCTION postrider.excerpt_text, postrider.outcome_name, postrider.retry_count TO PUBLIC;
+
+RESET ROLE;
