@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of commands, and how a name is found in it.
+ */
+#include "cli/command.h"
+#include "cli/supervise.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define NAME_MAX_BYTES 32
+#define NEAR_ENOUGH 2 /* edits: one letter wrong or two swapped */
+
+const pr_command_t pr_commands[] = {
+    {"up", "start the topology on this machine, supervised", pr_up_main},
+    {"down", "stop it gracefully", pr_down_main},
+    {"status", "actors with pid, uptime and state; queue figures", pr_status_main},
+    {"restart", "replace one actor while the rest runs", pr_restart_main},
+    {NULL, NULL, NULL},
+};
+
+const pr_command_t *pr_command_find(const char *name)
+{
+    for (const pr_command_t *command = pr_commands; command->name != NULL; command++) {
+        if (strcmp(command->name, name) == 0) {
+            return command;
+        }
+    }
+    return NULL;
+}
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* Levenshtein's distance; both at most NAME_MAX_BYTES. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[NAME_MAX_BYTES + 1];
+    size_t len_b = strlen(b);
+    for (size_t j = 0; j <= len_b; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; a[i - 1] != '\0'; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= len_b; j++) {
+            size_t above = row[j];
+            size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+            row[j] = min3(row[j] + 1, row[j - 1] + 1, diagonal + change);
+            diagonal = above;
+        }
+    }
+    return row[len_b];
+}
+
+const char *pr_command_nearest(const char *typed)
+{
+    const char *nearest = NULL;
+    size_t best = NEAR_ENOUGH + 1;
+    if (strlen(typed) > NAME_MAX_BYTES) {
+        return NULL;
+    }
+    for (const pr_command_t *command = pr_commands; command->name != NULL; command++) {
+        size_t edits = distance(typed, command->name);
+        if (edits < best) {
+            best = edits;
+            nearest = command->name;
+        }
+    }
+    return nearest;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/generated.h"
+
+#include "actor/options.h"
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "cli/home.h"
+#include "cli/process.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KEY_BYTES 32 /* lib/sign/seal.h: AES-256 */
+#define OUTPUT_MAX_BYTES 65536
+#define SECRET_MODE 0600
+
+/* "retry.jitter" -> "STATE/run/env/POSTRIDER_RETRY_JITTER". The caller's. */
+static char *env_path(const char *state_dir, const char *key, size_t key_len)
+{
+    char *path = pr_asprintf("%s/run/env/POSTRIDER_%.*s", state_dir, (int)key_len, key);
+    for (char *at = path + strlen(path) - key_len; *at != '\0'; at++) {
+        *at = *at == '.' ? '_' : (char)toupper((unsigned char)*at);
+    }
+    return path;
+}
+
+static pr_rc_t put(const char *state_dir, const char *key, size_t key_len, const char *value,
+                   pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *path = env_path(state_dir, key, key_len);
+    PR_CLEANUP_FREE char *line = pr_asprintf("%s\n", value);
+    return pr_home_write(path, line, SECRET_MODE, error);
+}
+
+static pr_rc_t put_text(const char *state_dir, const char *key, const char *value,
+                        pr_error_t *error)
+{
+    return put(state_dir, key, strlen(key), value, error);
+}
+
+/* ---- what the caller gave ---- */
+
+static pr_rc_t put_config(const pr_topology_options_t *options, pr_error_t *error)
+{
+    if (options->config == NULL) {
+        return PR_OK; /* POSTRIDER_CONFIG, if set, is inherited */
+    }
+    char path[PATH_MAX]; /* actors have another working directory */
+    if (realpath(options->config, path) == NULL) {
+        return pr_error_set(error, PR_BAD, "config", "ENOENT", "no file %s", options->config);
+    }
+    return put_text(options->state_dir, "config", path, error);
+}
+
+static pr_rc_t put_overrides(const pr_topology_options_t *options, pr_error_t *error)
+{
+    pr_rc_t rc = PR_OK;
+    const char *const *override = options->overrides;
+    for (; rc == PR_OK && override != NULL && *override != NULL; override++) {
+        size_t key_len = strcspn(*override, "="); /* pr_config_load has seen the '=' */
+        rc = put(options->state_dir, *override, key_len, *override + key_len + 1, error);
+    }
+    return rc;
+}
+
+/* ---- master key ---- */
+
+static pr_rc_t make_key(const char *state_dir, pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *path = pr_asprintf("%s/master.key", state_dir);
+    pr_rc_t rc = PR_OK;
+    if (access(path, F_OK) != 0) { /* made once: what it sealed must open for ever */
+        uint8_t key[KEY_BYTES];
+        char text[2 * KEY_BYTES + 2];
+        pr_random_bytes(key, sizeof(key));
+        pr_hex(pr_bytes(key, sizeof(key)), text);
+        text[sizeof(text) - 2] = '\n';
+        text[sizeof(text) - 1] = '\0';
+        rc = pr_home_write(path, text, SECRET_MODE, error);
+        explicit_bzero(key, sizeof(key));
+        explicit_bzero(text, sizeof(text));
+    }
+    return rc != PR_OK ? rc : put_text(state_dir, "master_key_file", path, error);
+}
+
+/* ---- bus ---- */
+
+/* "ipc://DIR/b1,ipc://DIR/b2". The caller's. */
+static char *own_brokers(const char *dir, int count)
+{
+    char *list = pr_strdup("");
+    for (int n = 1; n <= count; n++) {
+        char *longer = pr_asprintf("%s%sipc://%s/b%d", list, n > 1 ? "," : "", dir, n);
+        pr_free(list);
+        list = longer;
+    }
+    return list;
+}
+
+static char *joined(const char *const *words, int count)
+{
+    char *list = pr_strdup("");
+    for (int i = 0; i < count; i++) {
+        char *longer = pr_asprintf("%s%s%s", list, i > 0 ? "," : "", words[i]);
+        pr_free(list);
+        list = longer;
+    }
+    return list;
+}
+
+static bool is_default(const char *key, const char *value)
+{
+    for (int i = 0; pr_settings[i].key != NULL; i++) {
+        if (strcmp(pr_settings[i].key, key) == 0) {
+            return strcmp(pr_settings[i].fallback, value) == 0;
+        }
+    }
+    return false;
+}
+
+/* The list of brokers is written down even when it was configured: each broker process is told
+ * its own address out of it (pr_generated_broker). */
+static pr_rc_t put_bus(const pr_topology_options_t *options, const pr_config_t *config,
+                       pr_error_t *error)
+{
+    const char *const *listed = NULL;
+    int count = pr_config_list(config, "bus.brokers", &listed);
+    if (count > 0 && !is_default("bus.brokers", listed[0])) {
+        PR_CLEANUP_FREE char *text = joined(listed, count);
+        return put_text(options->state_dir, "bus.brokers", text, error);
+    }
+    PR_CLEANUP_FREE char *dir = pr_home_socket_dir(options->state_dir);
+    PR_CLEANUP_FREE char *list = own_brokers(dir, pr_topology_scale(options, "broker", 1));
+    pr_rc_t rc = pr_home_make_private_dir(dir, error);
+    return rc != PR_OK ? rc : put_text(options->state_dir, "bus.brokers", list, error);
+}
+
+char *pr_generated_broker(const char *state_dir, int n)
+{
+    PR_CLEANUP_FREE char *path = env_path(state_dir, "bus.brokers", strlen("bus.brokers"));
+    PR_CLEANUP_FREE char *list = pr_home_read(path);
+    char *rest = list;
+    for (char *word = strsep(&rest, ","); word != NULL; word = strsep(&rest, ",")) {
+        n--;
+        if (n == 0) {
+            return pr_strdup(word);
+        }
+    }
+    return NULL;
+}
+
+/* ---- database ---- */
+
+/* The last line that pg.sh VERB prints; NULL with *error. */
+static char *ask_pg(const char *verb, const char *dir, pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *script = pr_home_script("pg.sh");
+    const char *const argv[] = {script, verb, dir, NULL};
+    pr_buffer_t out;
+    pr_buffer_init(&out, OUTPUT_MAX_BYTES);
+    char *answer = NULL;
+    if (pr_process_capture(argv, &out, NULL, error) == PR_OK) {
+        answer = pr_strndup(pr_buffer_text(&out), strcspn(pr_buffer_text(&out), "\n"));
+    }
+    pr_buffer_free(&out);
+    return answer;
+}
+
+static pr_rc_t tell_pg(const char *verb, const char *dir, pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *answer = ask_pg(verb, dir, error);
+    return answer != NULL ? PR_OK : PR_FATAL;
+}
+
+static pr_rc_t migrate(const char *dir, pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *url = ask_pg("admin-url", dir, error);
+    if (url == NULL) {
+        return PR_FATAL;
+    }
+    PR_CLEANUP_FREE char *program = pr_home_program("postrider");
+    const char *const argv[] = {program, "migrate", "--database-url", url, NULL};
+    pr_buffer_t out; /* what it says matters only when it fails, and then it says so on stderr */
+    pr_buffer_init(&out, OUTPUT_MAX_BYTES);
+    pr_rc_t rc = pr_process_capture(argv, &out, NULL, error);
+    pr_buffer_free(&out);
+    return rc == PR_OK ? PR_OK : PR_FATAL;
+}
+
+static pr_rc_t make_database(const char *state_dir, pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *dir = pr_asprintf("%s/postgres", state_dir);
+    pr_rc_t rc = tell_pg("start", dir, error);
+    rc = rc != PR_OK ? rc : migrate(dir, error);
+    rc = rc != PR_OK ? rc : tell_pg("grant", dir, error);
+    if (rc != PR_OK) {
+        return rc;
+    }
+    PR_CLEANUP_FREE char *url = ask_pg("url", dir, error);
+    return url == NULL ? PR_FATAL : put_text(state_dir, "database.url", url, error);
+}
+
+/* ---- doors ---- */
+
+static pr_rc_t make_missing(const pr_topology_options_t *options, const pr_config_t *config,
+                            pr_error_t *error)
+{
+    const char *state = options->state_dir;
+    pr_rc_t rc = put_bus(options, config, error);
+    if (rc == PR_OK && pr_config_text(config, "master_key_file")[0] == '\0') {
+        rc = make_key(state, error);
+    }
+    if (rc == PR_OK && pr_config_text(config, "database.url")[0] == '\0') {
+        rc = make_database(state, error);
+    }
+    return rc;
+}
+
+pr_rc_t pr_generated_make(const pr_topology_options_t *options, pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *env = pr_asprintf("%s/run/env", options->state_dir);
+    pr_home_remove(env);
+    PR_CLEANUP(pr_config) pr_config_t *config = NULL;
+    pr_rc_t rc = pr_config_load(options->config, options->overrides, &config, error);
+    rc = rc != PR_OK ? rc : pr_home_make_dirs(env, error);
+    rc = rc != PR_OK ? rc : put_config(options, error);
+    rc = rc != PR_OK ? rc : put_overrides(options, error);
+    return rc != PR_OK ? rc : make_missing(options, config, error);
+}
+
+pr_rc_t pr_generated_clear(const char *state_dir, pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *env = pr_asprintf("%s/run/env", state_dir);
+    PR_CLEANUP_FREE char *cluster = pr_asprintf("%s/postgres", state_dir);
+    PR_CLEANUP_FREE char *sockets = pr_home_socket_dir(state_dir);
+    pr_home_remove(env);
+    pr_home_remove(sockets);
+    return access(cluster, F_OK) == 0 ? tell_pg("stop", cluster, error) : PR_OK;
+}

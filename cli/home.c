@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/home.h"
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_MAX_BYTES 65536
+#define WALK_FDS 16
+
+static pr_rc_t failed(pr_error_t *error, const char *verb, const char *path)
+{
+    return pr_error_set(error, PR_FATAL, "home", strerrorname_np(errno), "cannot %s %s: %s", verb,
+                        path, strerrordesc_np(errno));
+}
+
+static char *absolute(const char *path)
+{
+    if (path[0] == '/') {
+        return pr_strdup(path);
+    }
+    char *here = getcwd(NULL, 0);
+    char *joined = pr_asprintf("%s/%s", here != NULL ? here : "", path);
+    free(here); /* getcwd's own malloc */
+    return joined;
+}
+
+char *pr_home_state_dir(void)
+{
+    const char *state = getenv("POSTRIDER_STATE");
+    if (state != NULL && state[0] != '\0') {
+        return absolute(state);
+    }
+    const char *checkout = getenv("POSTRIDER_HOME");
+    if (checkout != NULL && checkout[0] != '\0') {
+        return pr_asprintf("%s/var", checkout);
+    }
+    const char *home = getenv("HOME");
+    if (geteuid() == 0 || home == NULL) {
+        return pr_strdup("/var/lib/postrider");
+    }
+    return pr_asprintf("%s/.local/state/postrider", home);
+}
+
+char *pr_home_script(const char *name)
+{
+    const char *checkout = getenv("POSTRIDER_HOME");
+    if (checkout != NULL && checkout[0] != '\0') {
+        return pr_asprintf("%s/scripts/%s", checkout, name);
+    }
+    return pr_asprintf("%s/%s", PR_LIBEXEC_DIR, name);
+}
+
+char *pr_home_program(const char *name)
+{
+    char self[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (len <= 0) {
+        return pr_strdup(name);
+    }
+    self[len] = '\0';
+    char *slash = strrchr(self, '/');
+    *slash = '\0';
+    return pr_asprintf("%s/%s", self, name);
+}
+
+/* FNV-1a, 32 bits: only to tell apart the state directories of one machine. */
+static uint32_t path_hash(const char *path)
+{
+    uint32_t hash = 2166136261U;
+    for (; *path != '\0'; path++) {
+        hash = (hash ^ (uint8_t)*path) * 16777619U;
+    }
+    return hash;
+}
+
+char *pr_home_socket_dir(const char *state_dir)
+{
+    return pr_asprintf("/tmp/postrider-%u-%08x", (unsigned)geteuid(), path_hash(state_dir));
+}
+
+pr_rc_t pr_home_make_private_dir(const char *path, pr_error_t *error)
+{
+    struct stat found;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        return failed(error, "make", path);
+    }
+    if (lstat(path, &found) != 0) {
+        return failed(error, "look at", path);
+    }
+    if (!S_ISDIR(found.st_mode) || found.st_uid != geteuid() || (found.st_mode & 077) != 0) {
+        return pr_error_set(error, PR_FATAL, "home", "EPERM",
+                            "%s is not a private directory of this user: remove it", path);
+    }
+    return PR_OK;
+}
+
+pr_rc_t pr_home_make_dirs(const char *path, pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *part = pr_strdup(path);
+    for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(part, 0755) != 0 && errno != EEXIST) {
+            return failed(error, "make", part);
+        }
+        *slash = '/';
+    }
+    if (mkdir(part, 0755) != 0 && errno != EEXIST) {
+        return failed(error, "make", part);
+    }
+    return PR_OK;
+}
+
+pr_rc_t pr_home_write(const char *path, const char *text, mode_t mode, pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *fresh = pr_asprintf("%s.%ld", path, (long)getpid());
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (fd < 0) {
+        return failed(error, "write", fresh);
+    }
+    size_t len = strlen(text);
+    bool written = fchmod(fd, mode) == 0 && write(fd, text, len) == (ssize_t)len;
+    close(fd);
+    if (!written || rename(fresh, path) != 0) {
+        pr_rc_t rc = failed(error, "write", path);
+        unlink(fresh);
+        return rc;
+    }
+    return PR_OK;
+}
+
+char *pr_home_read(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return NULL;
+    }
+    char *text = pr_calloc(FILE_MAX_BYTES + 1, 1);
+    ssize_t len = read(fd, text, FILE_MAX_BYTES);
+    close(fd);
+    for (len = len < 0 ? 0 : len; len > 0 && text[len - 1] == '\n'; len--) {
+        text[len - 1] = '\0';
+    }
+    return text;
+}
+
+static int remove_one(const char *path, const struct stat *found, int kind, struct FTW *walk)
+{
+    (void)found;
+    (void)kind;
+    (void)walk;
+    remove(path); /* what stays behind shows when the next writer meets it */
+    return 0;
+}
+
+void pr_home_remove(const char *path)
+{
+    nftw(path, remove_one, WALK_FDS, FTW_DEPTH | FTW_PHYS);
+}
+
+int pr_home_lock(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+bool pr_home_locked(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    bool held = flock(fd, LOCK_SH | LOCK_NB) != 0;
+    close(fd);
+    return held;
+}
+
+static bool names_its_own(int argc, char **argv)
+{
+    if (getenv("POSTRIDER_CONFIG") != NULL || getenv("POSTRIDER_DATABASE_URL") != NULL) {
+        return true;
+    }
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--config", 8) == 0 || strncmp(argv[i], "--database-url", 14) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void pr_home_adopt(int argc, char **argv)
+{
+    if (names_its_own(argc, argv)) {
+        return;
+    }
+    PR_CLEANUP_FREE char *state = pr_home_state_dir();
+    PR_CLEANUP_FREE char *lock = pr_asprintf("%s/run/lock", state);
+    if (pr_home_locked(lock)) {
+        pr_home_adopt_from(state);
+    }
+}
+
+void pr_home_adopt_from(const char *state_dir)
+{
+    PR_CLEANUP_FREE char *env_dir = pr_asprintf("%s/run/env", state_dir);
+    DIR *dir = opendir(env_dir);
+    if (dir == NULL) {
+        return;
+    }
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        PR_CLEANUP_FREE char *path = pr_asprintf("%s/%s", env_dir, entry->d_name);
+        PR_CLEANUP_FREE char *value = pr_home_read(path);
+        if (value != NULL) {
+            setenv(entry->d_name, value, 0);
+        }
+    }
+    closedir(dir);
+}
