@@ -127,8 +127,7 @@ static void alert(const pr_watch_endpoint_t *one, const char *kind, const char *
     pr_watch_action_t *action = add(out, PR_WATCH_ACTION_ALERT);
     action->endpoint_id = one->endpoint_id;
     action->alert = kind;
-    snprintf(action->subject, sizeof action->subject, "%s/%" PRId64, one->merchant_id,
-             one->endpoint_id);
+    snprintf(action->subject, sizeof action->subject, "%" PRId64, one->endpoint_id);
     snprintf(action->text, sizeof action->text, "%s", text);
 }
 
@@ -207,6 +206,15 @@ static void attempted(pr_watch_t *self, const pr_watch_event_t *event, int64_t n
             wish(self, one, PR_WATCH_WISH_OFF_GONE, now_ms);
         }
         return;
+    }
+}
+
+/* The same 410 as an attempt's, told apart: whichever of the two facts arrives is enough. */
+static void gone(pr_watch_t *self, const pr_watch_event_t *event, int64_t now_ms)
+{
+    pr_watch_endpoint_t *one = find_or_add(self, event->endpoint_id, event->merchant_id);
+    if (one != NULL) {
+        wish(self, one, PR_WATCH_WISH_OFF_GONE, now_ms);
     }
 }
 
@@ -447,6 +455,9 @@ int pr_watch_step(pr_watch_t *self, const pr_watch_event_t *event, int64_t now_m
         break;
     case PR_WATCH_ATTEMPTED:
         attempted(self, event, now_ms, &out);
+        break;
+    case PR_WATCH_GONE:
+        gone(self, event, now_ms);
         break;
     case PR_WATCH_COMMAND:
         command(self, event, &out);

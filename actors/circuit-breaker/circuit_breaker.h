@@ -31,7 +31,7 @@
 #define PR_WATCH_RETRY_MS 1000
 #define PR_WATCH_GATHER_MS 20 /* wishes of many endpoints that fail at once leave together */
 #define PR_WATCH_ID_MAX 64    /* bytes of a merchant id */
-#define PR_WATCH_TEXT_MAX 256
+#define PR_WATCH_TEXT_MAX 320
 
 /* The numbers of BreakerCommand.Verb. */
 typedef enum {
@@ -62,6 +62,7 @@ typedef enum {
     PR_WATCH_DISCONNECTED,
     PR_WATCH_MOVED, /* endpoint_id, merchant_id, from, to, failures, at_us, held_jobs, open_ms */
     PR_WATCH_ATTEMPTED,   /* endpoint_id, merchant_id, attempt */
+    PR_WATCH_GONE,        /* endpoint_id, merchant_id: its scheduler met a 410 */
     PR_WATCH_COMMAND,     /* endpoint_id, verb, ticket */
     PR_WATCH_SAVED,       /* endpoint_id, wish, good: answer to SAVE */
     PR_WATCH_FORCE_SAVED, /* endpoint_id, merchant_id, verb, ticket, good, found */
@@ -114,8 +115,8 @@ typedef struct {
     pr_watch_wish_t wish;
     pr_watch_verb_t verb;
     int ticket;
-    const char *alert;                  /* "merchant_failing", "breaker_open" */
-    char subject[PR_WATCH_ID_MAX + 24]; /* merchant/endpoint */
+    const char *alert; /* "merchant_failing", "breaker_open" */
+    char subject[24];  /* the endpoint's id */
     char text[PR_WATCH_TEXT_MAX];
 } pr_watch_action_t;
 

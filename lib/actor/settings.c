@@ -85,6 +85,8 @@ const pr_option_t pr_settings[] = {
 
     {"breaker.threshold", INT, "5", 1, 1000, NO, NO, "Consecutive failures that open an endpoint's breaker (N13)."},
     {"breaker.open", DURATION, "30s", 1, DAY, NO, NO, "How long it stays open before the one probe (N13)."},
+    {"breaker.failing_alert", INT, "10", 1, 100000, YES, NO, "More failures in a row than this at one endpoint is an alert, once per episode (N19)."},
+    {"breaker.off_after", DURATION, "5d", 0, 365 * DAY, YES, NO, "An endpoint that took nothing for so long is switched off; 0 = never."},
 
     {"scheduler.flush", DURATION, "5ms", 1, SECOND, NO, NO, "Outcomes wait at most this long for company in their batch."},
     {"scheduler.batch", INT, "500", 1, 5000, NO, NO, "Outcomes in one batch at most."},
@@ -105,7 +107,7 @@ const pr_option_t pr_settings[] = {
 
     {"alerts.webhook", TEXT, "", 0, 0, YES, YES, "URL that gets each alert as a JSON POST; empty = none."},
     {"alerts.dead_letters", INT, "100", 1, 1000000, YES, NO, "More open dead letters than this is an alert of severity page (N19)."},
-    {"alerts.interval", DURATION, "1m", SECOND, DAY, YES, NO, "The webhook hears of one alert at most so often."},
+    {"alerts.scan", DURATION, "5s", 100, HOUR, YES, NO, "How often the dead letters are counted (also at once when one is heard of)."},
 
     {NULL, PR_OPTION_NONE, NULL, 0, 0, NO, NO, NULL},
 };

@@ -131,31 +131,34 @@ $$;
 -- The truth about dead letters, as alerts: per merchant one `dead_letter` (count = letters open now), and one `dead_letters` of
 -- severity page while more than `threshold` are open in all. Those that are over are resolved. Returns the open ones.
 CREATE FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    CREATE TEMP TABLE IF NOT EXISTS dead_now (kind text, subject text, severity text, message text, n bigint,
-                                              first_at timestamptz, last_at timestamptz);
-    TRUNCATE dead_now;
-    INSERT INTO dead_now
-    SELECT 'dead_letter', e.merchant_id, 'warn',
-           format('%s dead letter(s) of merchant %s wait for a person: `postrider dead list --merchant %s`',
-                  count(*), e.merchant_id, e.merchant_id), count(*), min(d.at), max(d.at)
-    FROM postrider.dead AS d JOIN postrider.endpoint AS e ON e.id = d.endpoint WHERE d.state = 'open' GROUP BY e.merchant_id;
-    SELECT coalesce(sum(c.n), 0) INTO open_letters FROM dead_now AS c;
-    IF open_letters > threshold THEN
-        INSERT INTO dead_now
-        SELECT 'dead_letters', 'all', 'page', format('%s dead letters are open, more than %s: `postrider dead list`',
-               open_letters, threshold), open_letters, min(c.first_at), max(c.last_at) FROM dead_now AS c;
-    END IF;
-    INSERT INTO postrider.alert AS a (kind, subject, severity, message, count, last_at)
-    SELECT c.kind, c.subject, c.severity, c.message, c.n, c.last_at FROM dead_now AS c
-    ON CONFLICT (kind, subject) WHERE resolved_at IS NULL
-    DO UPDATE SET count = excluded.count, message = excluded.message, last_at = excluded.last_at
-    WHERE (a.count, a.last_at) IS DISTINCT FROM (excluded.count, excluded.last_at);
-    UPDATE postrider.alert AS a SET resolved_at = clock_timestamp()
-    WHERE a.kind IN ('dead_letter', 'dead_letters') AND a.resolved_at IS NULL
-      AND NOT EXISTS (SELECT FROM dead_now AS c WHERE c.kind = a.kind AND c.subject = a.subject);
-END $$;
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    WITH c AS MATERIALIZED (
+        SELECT e.merchant_id, count(*) AS n, max(d.at) AS last_at
+        FROM postrider.dead AS d JOIN postrider.endpoint AS e ON e.id = d.endpoint WHERE d.state = 'open' GROUP BY e.merchant_id
+    ), t AS MATERIALIZED (
+        SELECT coalesce(sum(c.n), 0)::bigint AS n, max(c.last_at) AS last_at FROM c
+    ), w AS MATERIALIZED (          -- what should stand
+        SELECT 'dead_letter' AS kind, c.merchant_id AS subject, 'warn' AS severity, c.n, c.last_at,
+               format('%s dead letter(s) of merchant %s wait for a person: `postrider dead list --merchant %s`',
+                      c.n, c.merchant_id, c.merchant_id) AS message
+        FROM c
+        UNION ALL
+        SELECT 'dead_letters', 'all', 'page', t.n, t.last_at,
+               format('%s dead letters are open, more than %s: `postrider dead list`', t.n, $1)
+        FROM t WHERE t.n > $1
+    ), u AS (
+        INSERT INTO postrider.alert AS a (kind, subject, severity, message, count, last_at)
+        SELECT w.kind, w.subject, w.severity, w.message, w.n, w.last_at FROM w
+        ON CONFLICT (kind, subject) WHERE resolved_at IS NULL
+        DO UPDATE SET count = excluded.count, message = excluded.message, last_at = excluded.last_at
+        WHERE (a.count, a.last_at) IS DISTINCT FROM (excluded.count, excluded.last_at)
+    ), o AS (
+        UPDATE postrider.alert AS a SET resolved_at = clock_timestamp()
+        WHERE a.kind IN ('dead_letter', 'dead_letters') AND a.resolved_at IS NULL
+          AND NOT EXISTS (SELECT FROM w WHERE w.kind = a.kind AND w.subject = a.subject)
+    )
+    SELECT t.n FROM t
+$$;
 
 REVOKE ALL ON FUNCTION postrider.watch_load, postrider.endpoint_mark_failing, postrider.endpoint_recovered,
     postrider.endpoint_switch_off, postrider.watch_force, postrider.alert_announce, postrider.alert_take, postrider.dead_scan

@@ -126,7 +126,7 @@ Test(circuit_breaker, merchant_failing_once_per_episode)
         if (i == 11) {
             const pr_watch_action_t *alert = first(&f, PR_WATCH_ACTION_ALERT);
             cr_assert_str_eq(alert->alert, "merchant_failing");
-            cr_assert_str_eq(alert->subject, "m1/42");
+            cr_assert_str_eq(alert->subject, "42");
         }
     }
     attempt(&f, 42, PR_WATCH_ATTEMPT_GOOD);
@@ -201,6 +201,18 @@ Test(circuit_breaker, gone_is_written_until_it_is_written)
     f.now_ms += PR_WATCH_RETRY_MS;
     give(&f, (pr_watch_event_t){.kind = PR_WATCH_TICK});
     cr_assert(saves(&f, 9, PR_WATCH_WISH_OFF_GONE));
+    pr_watch_destroy(&f.watch);
+}
+
+Test(circuit_breaker, the_schedulers_own_word_of_a_410_is_enough)
+{
+    fixture_t f = begin();
+    give(&f, (pr_watch_event_t){.kind = PR_WATCH_GONE, .endpoint_id = 9, .merchant_id = "m1"});
+    settle(&f);
+    cr_assert(saves(&f, 9, PR_WATCH_WISH_OFF_GONE));
+    cr_assert_eq(pr_watch_find(f.watch, 9)->failures, 0, "the attempt's own fact counts");
+    saved(&f, 9, PR_WATCH_WISH_OFF_GONE, true);
+    cr_assert_eq(pr_watch_count(f.watch), 0);
     pr_watch_destroy(&f.watch);
 }
 
