@@ -3,6 +3,7 @@
  * The table of commands, and how a name is found in it.
  */
 #include "cli/command.h"
+#include "cli/migrate.h"
 #include "cli/supervise.h"
 
 #include <stddef.h>
@@ -16,6 +17,7 @@ const pr_command_t pr_commands[] = {
     {"down", "stop it gracefully", pr_down_main},
     {"status", "actors with pid, uptime and state; queue figures", pr_status_main},
     {"restart", "replace one actor while the rest runs", pr_restart_main},
+    {"migrate", "create or upgrade schema and roles; safe to repeat", pr_migrate_main},
     {NULL, NULL, NULL},
 };
 

@@ -30,7 +30,8 @@ static const char session_sql[] =
     " pg_catalog.set_config('enable_hashjoin', $2, false),"
     " pg_catalog.set_config('enable_mergejoin', $2, false),"
     " pg_catalog.set_config('role', $3, false)";
-static const char version_sql[] = "SELECT pg_catalog.max(version) FROM postrider.schema_version";
+static const char version_sql[] =
+    "SELECT pg_catalog.count(*)::integer FROM postrider.schema_version";
 
 static int statement_timeout_ms(const pr_db_t *self)
 {
@@ -165,7 +166,7 @@ static pr_rc_t check_version(const pr_db_t *self, PGresult *result, pr_error_t *
     if (found == wanted)
         return PR_OK;
     return pr_error_set(error, PR_FATAL, "db", "",
-                        "the schema has version %d, this build (%s) needs %d: %s", found,
+                        "the schema has had %d migrations, this build (%s) has %d: %s", found,
                         PR_VERSION, wanted,
                         found < wanted ? "run `postrider migrate`"
                                        : "install the build that fits the database");

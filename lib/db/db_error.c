@@ -91,7 +91,9 @@ pr_rc_t pr_conn_error(PGconn *conn, pr_error_t *error)
             text += strcspn(text, "\n");
             continue;
         }
-        line[len++] = *text == '\n' ? ' ' : *text;
+        bool space = *text == '\n' || *text == '\t' || *text == ' ';
+        if (!space || (len > 0 && line[len - 1] != ' '))
+            line[len++] = space ? ' ' : *text;
         text++;
     }
     while (len > 0 && line[len - 1] == ' ')

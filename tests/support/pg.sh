@@ -5,7 +5,7 @@
 #   pg.sh start DIR [SETTING=VALUE ...]   makes the cluster when DIR is new, starts it, prints its libpq URL
 #   pg.sh stop DIR [immediate|fast]       default fast
 #   pg.sh restart DIR [immediate|fast]    stop and start; prints the URL
-#   pg.sh url DIR                         prints the URL
+#   pg.sh url DIR [DATABASE]              prints the URL
 #
 # As root the server runs as user postgres (it refuses root), otherwise as the caller. The socket is
 # in a short directory of its own under /tmp: its path must fit in 107 bytes. DIR/socket names it.
@@ -38,7 +38,7 @@ as_server() {
 }
 
 url() {
-    echo "postgresql://postgres@/postgres?host=$(sed 's|/|%2F|g' "$dir/socket")"
+    echo "postgresql://postgres@/${1:-postgres}?host=$(sed 's|/|%2F|g' "$dir/socket")"
 }
 
 create() {
@@ -90,6 +90,6 @@ restart)
     stop "$@"
     start
     ;;
-url) url ;;
+url) url "$@" ;;
 *) usage ;;
 esac
