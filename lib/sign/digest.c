@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sign/digest.h"
+
+#include "base/assert.h"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
+
+static void free_mac_ctx(EVP_MAC_CTX **ctx)
+{
+    EVP_MAC_CTX_free(*ctx);
+}
+
+static void free_md_ctx(EVP_MD_CTX **ctx)
+{
+    EVP_MD_CTX_free(*ctx);
+}
+
+static void free_pkey(EVP_PKEY **key)
+{
+    EVP_PKEY_free(*key);
+}
+
+/* libcrypto's queue of errors is per thread: what we refused must not surface in the next TLS call. */
+static bool result(bool ok)
+{
+    if (!ok)
+        ERR_clear_error();
+    return ok;
+}
+
+/* Looking an algorithm up by name costs more than the HMAC itself, so it is done once. */
+static EVP_MAC *hmac_algorithm(void)
+{
+    static EVP_MAC *hmac;
+    if (!hmac)
+        hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+    pr_assert(hmac);
+    return hmac;
+}
+
+bool pr_hmac_sha256(pr_bytes_t key, const pr_bytes_t *parts, size_t count,
+                    uint8_t out[PR_SHA256_BYTES])
+{
+    char digest[] = "SHA256";
+    const OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+        OSSL_PARAM_construct_end(),
+    };
+    size_t len = 0;
+    __attribute__((cleanup(free_mac_ctx))) EVP_MAC_CTX *ctx = EVP_MAC_CTX_new(hmac_algorithm());
+    /* a NULL key would mean "the key of before" */
+    static const uint8_t empty_key[1];
+    bool ok = ctx && EVP_MAC_init(ctx, key.len > 0 ? key.data : empty_key, key.len, params) == 1;
+    for (size_t i = 0; ok && i < count; i++)
+        ok = parts[i].len == 0 || EVP_MAC_update(ctx, parts[i].data, parts[i].len) == 1;
+    ok = ok && EVP_MAC_final(ctx, out, &len, PR_SHA256_BYTES) == 1 && len == PR_SHA256_BYTES;
+    return result(ok);
+}
+
+bool pr_md5(pr_bytes_t bytes, uint8_t out[PR_MD5_BYTES])
+{
+    unsigned len = 0;
+    return result(EVP_Digest(bytes.data, bytes.len, out, &len, EVP_md5(), NULL) == 1 &&
+                  len == PR_MD5_BYTES);
+}
+
+bool pr_ed25519_public(const uint8_t seed[PR_ED25519_SEED_BYTES],
+                       uint8_t out[PR_ED25519_PUBLIC_BYTES])
+{
+    size_t len = PR_ED25519_PUBLIC_BYTES;
+    __attribute__((cleanup(free_pkey))) EVP_PKEY *key =
+        EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, PR_ED25519_SEED_BYTES);
+    return result(key && EVP_PKEY_get_raw_public_key(key, out, &len) == 1);
+}
+
+bool pr_ed25519_sign(const uint8_t seed[PR_ED25519_SEED_BYTES], pr_bytes_t message,
+                     uint8_t out[PR_ED25519_SIGNATURE_BYTES])
+{
+    size_t len = PR_ED25519_SIGNATURE_BYTES;
+    __attribute__((cleanup(free_pkey))) EVP_PKEY *key =
+        EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, PR_ED25519_SEED_BYTES);
+    __attribute__((cleanup(free_md_ctx))) EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    return result(key && ctx && EVP_DigestSignInit(ctx, NULL, NULL, NULL, key) == 1 &&
+                  EVP_DigestSign(ctx, out, &len, message.data, message.len) == 1 &&
+                  len == PR_ED25519_SIGNATURE_BYTES);
+}
+
+bool pr_ed25519_verify(const uint8_t key_bytes[PR_ED25519_PUBLIC_BYTES], pr_bytes_t message,
+                       const uint8_t signature[PR_ED25519_SIGNATURE_BYTES])
+{
+    __attribute__((cleanup(free_pkey))) EVP_PKEY *key =
+        EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key_bytes, PR_ED25519_PUBLIC_BYTES);
+    __attribute__((cleanup(free_md_ctx))) EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    return result(key && ctx && EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, key) == 1 &&
+                  EVP_DigestVerify(ctx, signature, PR_ED25519_SIGNATURE_BYTES, message.data,
+                                   message.len) == 1);
+}
+
+bool pr_same_bytes(pr_bytes_t a, pr_bytes_t b)
+{
+    return a.len == b.len && (a.len == 0 || CRYPTO_memcmp(a.data, b.data, a.len) == 0);
+}
