@@ -25,7 +25,7 @@ struct relay_t {
     pr_params_t *params;
     pr_relay_t step;
     int timer;
-    int32_t batch; /* relay.batch */
+    int64_t batch; /* relay.batch */
     int64_t sysid; /* of the cluster on this connection; from the check */
     asked_t asked[PR_RELAY_CLASSES];
     char reason[256]; /* why the cluster is refused */
@@ -112,7 +112,7 @@ static void move(relay_t *self, int class_no)
     pr_params_clear(self->params);
     pr_params_add_i16(self->params, (int16_t)class_no);
     pr_params_add_i64(self->params, self->sysid);
-    pr_params_add_i32(self->params, self->batch);
+    pr_params_add_i64(self->params, self->batch);
     if (pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_MOVE_WINDOW, self->params, on_moved,
                     &self->asked[class_no]) != PR_OK) {
         give(self, (pr_relay_event_t){.kind = PR_RELAY_FAILED, .class_no = class_no});
@@ -227,7 +227,7 @@ static pr_rc_t start(pr_actor_t *actor, void **io, pr_error_t *error)
     relay_t *self = PR_NEW(relay_t);
     *io = self;
     self->actor = actor;
-    self->batch = (int32_t)pr_config_int(config, "relay.batch");
+    self->batch = pr_config_int(config, "relay.batch");
     self->params = pr_params_new();
     for (int i = 0; i < PR_RELAY_CLASSES; i++) {
         self->asked[i] = (asked_t){.relay = self, .class_no = i};
