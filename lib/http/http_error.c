@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What went wrong, in our words: libcurl's codes to pr_http_error_t, and its table of names and
- * blame. Names are stored with each attempt and never change.
+ * blame. Names are stored with each attempt and never change; where core/judge.h has a word for it,
+ * it is that word.
  */
 #include "base/alloc.h"
 #include "base/assert.h"
@@ -31,15 +32,15 @@ static const error_row_t error_rows[PR_HTTP_ERROR_COUNT] = {
     [PR_HTTP_TLS_WRONG_HOST] = {"tls_wrong_host", THEIRS},
     [PR_HTTP_FIRST_BYTE_TIMEOUT] = {"first_byte_timeout", THEIRS},
     [PR_HTTP_TOTAL_TIMEOUT] = {"total_timeout", THEIRS},
-    [PR_HTTP_SEND] = {"send", THEIRS},
-    [PR_HTTP_RECEIVE] = {"receive", THEIRS},
+    [PR_HTTP_SEND] = {"reset", THEIRS},
+    [PR_HTTP_RECEIVE] = {"reset", THEIRS},
     [PR_HTTP_EMPTY] = {"empty_response", THEIRS},
     [PR_HTTP_SHORT_BODY] = {"short_body", THEIRS},
-    [PR_HTTP_BAD_RESPONSE] = {"bad_response", THEIRS},
+    [PR_HTTP_BAD_RESPONSE] = {"protocol", THEIRS},
     [PR_HTTP_HEADERS_TOO_LARGE] = {"headers_too_large", THEIRS},
-    [PR_HTTP_HTTP2] = {"http2", THEIRS},
-    [PR_HTTP_PROXY] = {"egress_proxy", OURS},
-    [PR_HTTP_ADDRESS_REFUSED] = {"address_refused", OURS},
+    [PR_HTTP_HTTP2] = {"protocol_http2", THEIRS},
+    [PR_HTTP_PROXY] = {"proxy", OURS},
+    [PR_HTTP_ADDRESS_REFUSED] = {"forbidden_address", OURS},
     [PR_HTTP_BAD_URL] = {"bad_url", OURS},
     [PR_HTTP_BAD_CA] = {"bad_tls_ca", OURS},
     [PR_HTTP_OWN_FAULT] = {"own_fault", OURS},

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The list stands in headers.h.
+ */
+#include "headers.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define NAME_MAX_BYTES 128u
+
+/* Ends with '*': every name that begins so. */
+static const char *const reserved[] = {
+    "host",    "content-*", "transfer-encoding", "connection",     "te",         "trailer",
+    "upgrade", "expect",    "keep-alive",        "proxy-*",        "user-agent", "accept-encoding",
+    "x-sign*", "x-notify*", "x-timestamp",       "http2-settings", "webhook-*",
+};
+
+static bool is_reserved(const char *name)
+{
+    for (size_t i = 0; i < PR_COUNT(reserved); i++) {
+        size_t len = strlen(reserved[i]);
+        bool prefix = reserved[i][len - 1] == '*';
+        if (prefix ? strncasecmp(name, reserved[i], len - 1) == 0
+                   : strcasecmp(name, reserved[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_token(const char *name)
+{
+    static const char token_chars[] = "!#$%&'*+-.^_`|~0123456789"
+                                      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    size_t len = strlen(name);
+    return len > 0 && len <= NAME_MAX_BYTES && strspn(name, token_chars) == len;
+}
+
+static bool is_field_value(const char *value)
+{
+    for (const char *at = value; *at != '\0'; at++) {
+        unsigned char byte = (unsigned char)*at;
+        if ((byte < 0x20 && byte != '\t') || byte == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+bool pr_header_allowed(const char *name, const char *value)
+{
+    return is_token(name) && !is_reserved(name) && is_field_value(value);
+}
