@@ -27,14 +27,6 @@ END $$;
 CREATE SCHEMA postrider AUTHORIZATION postrider_owner;
 SET LOCAL ROLE postrider_owner;
 
--- Which files of sql/migrations ran: `migrate` inserts a row in each file's transaction; a program compares max(number)
--- with what it was built with. Not written by the files themselves.
-CREATE TABLE postrider.schema_migration (
-    number  int PRIMARY KEY,
-    name    text NOT NULL,
-    at      timestamptz NOT NULL DEFAULT now()
-);
-
 -- What SQL must know of the configuration; `up` writes it. retry.notification: the default retry list (for max_retry in views).
 CREATE TABLE postrider.setting (
     key    text PRIMARY KEY,

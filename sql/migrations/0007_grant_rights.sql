@@ -10,8 +10,6 @@ SET LOCAL ROLE postrider_owner;
 
 GRANT USAGE ON SCHEMA postrider TO postrider_app, postrider_relay, postrider_scheduler, postrider_breaker,
                                    postrider_dead_letter, postrider_console, postrider_ingress;
-GRANT SELECT ON postrider.schema_migration TO postrider_app, postrider_relay, postrider_scheduler, postrider_breaker,
-                                              postrider_dead_letter, postrider_console, postrider_ingress;
 
 -- applications: the functions of contracts.md (0002) and the views
 GRANT SELECT ON postrider.notification_status, postrider.attempt_log, postrider.dead_letters, postrider.endpoints,
