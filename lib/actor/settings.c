@@ -88,11 +88,15 @@ const pr_option_t pr_settings[] = {
     {"breaker.failing_alert", INT, "10", 1, 100000, YES, NO, "More failures in a row than this at one endpoint is an alert, once per episode (N19)."},
     {"breaker.off_after", DURATION, "5d", 0, 365 * DAY, YES, NO, "An endpoint that took nothing for so long is switched off; 0 = never."},
 
+    {"breaker.recovery", DURATION, "30s", 0, DAY, NO, NO, "For so long after a breaker closed or an endpoint was enabled its backlog drains slowly (N13)."},
+    {"breaker.recovery_rate", REAL, "50", 0.01, 100000, NO, NO, "Notifications per second to one endpoint while it recovers (N13)."},
+
     {"scheduler.flush", DURATION, "5ms", 1, SECOND, NO, NO, "Outcomes wait at most this long for company in their batch."},
     {"scheduler.batch", INT, "500", 1, 5000, NO, NO, "Outcomes in one batch at most."},
     {"scheduler.batches", INT, "4", 1, 64, NO, NO, "Batches on their way to the database at most."},
     {"scheduler.horizon", DURATION, "2m", SECOND, DAY, NO, NO, "Retries due within this are held in memory; later ones stay in the database."},
     {"scheduler.horizon_jobs", INT, "200000", 100, 10000000, NO, NO, "Jobs held in memory at most."},
+    {"scheduler.keep_jobs", INT, "512", 16, 100000, NO, NO, "Jobs of one endpoint and class held in memory at most; the rest waits in the database."},
     {"scheduler.page", INT, "500", 1, 10000, NO, NO, "Jobs read in one look at the database."},
     {"scheduler.poll", DURATION, "1s", 10, MINUTE, NO, NO, "How often the database is asked for due jobs and changed endpoints when no hint came."},
     {"scheduler.heartbeat", DURATION, "1s", 100, MINUTE, NO, NO, "Interval of the session's heartbeat."},

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rows in: endpoints, new jobs behind the cursor, what former owners left, pages of dated jobs, cancellations.
+ * One query of each kind at a time; all of them again from their start after a reconnect.
+ */
+#include "actors/scheduler/scheduler_io.h"
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PAGES_MAX 64 /* (endpoint, class) pairs in one page_due */
+
+static bool answered(io_t *io, pr_rc_t rc, const pr_error_t *error)
+{
+    if (rc == PR_OK)
+        return true;
+    if (rc == PR_AGAIN)
+        pr_log_error(PR_LOG_WARN, "rows.statement_failed", error);
+    else
+        pr_actor_fail(io->actor, PR_FATAL, error);
+    return false;
+}
+
+/* ---- payloads ---- */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++) /* FNV-1a: keys of our own map, which seeds its own hash */
+        hash = (hash ^ (uint8_t)*text) * 0x100000001B3u;
+    return hash;
+}
+
+static void uuid_text(const uint8_t id[16], char out[37])
+{
+    char hex[33];
+    pr_hex(pr_bytes(id, 16), hex);
+    static const int groups[] = {8, 4, 4, 4, 12};
+    const char *from = hex;
+    for (size_t g = 0; g < PR_COUNT(groups); g++) {
+        memcpy(out, from, (size_t)groups[g]);
+        from += groups[g];
+        out += groups[g];
+        *out++ = g + 1 < PR_COUNT(groups) ? '-' : '\0';
+    }
+}
+
+/* The columns that load_new, load_first_tries and page_due share. */
+enum {
+    COL_SEQ,
+    COL_CLASS,
+    COL_MINE,
+    COL_SALT,
+    COL_TRY,
+    COL_TRIED_BEFORE,
+    COL_ENDPOINT,
+    COL_OUTBOX_ID,
+    COL_AGE_MS,
+    COL_DUE_IN_MS,
+    COL_VERSION,
+    COL_ORDER_NO,
+    COL_EVENT,
+    COL_NOTIFY_ID,
+    COL_NOTIFY_URL,
+    COL_BODY,
+};
+
+static char *put_text(char **at, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = memcpy(*at, text, size);
+    *at += size;
+    return copy;
+}
+
+static payload_t *payload_new(const pr_rows_t *rows, int row)
+{
+    const char *order_no = pr_rows_text(rows, row, COL_ORDER_NO),
+               *event = pr_rows_text(rows, row, COL_EVENT);
+    bool has_url = !pr_rows_null(rows, row, COL_NOTIFY_URL);
+    const char *url = has_url ? pr_rows_text(rows, row, COL_NOTIFY_URL) : "";
+    pr_bytes_t body = pr_rows_bytes(rows, row, COL_BODY);
+    size_t size = strlen(order_no) + strlen(event) + strlen(url) + 3 + body.len;
+    payload_t *payload = pr_calloc(1, sizeof *payload + size);
+    uint8_t id[16] = {0};
+    (void)pr_rows_uuid(rows, row, COL_NOTIFY_ID, id);
+    uuid_text(id, payload->notify_id);
+    payload->version = pr_rows_i64(rows, row, COL_VERSION);
+    char *at = payload->text;
+    payload->order_no = put_text(&at, order_no);
+    payload->event = put_text(&at, event);
+    payload->notify_url = put_text(&at, url);
+    if (!has_url)
+        payload->notify_url = NULL;
+    if (body.len > 0)
+        memcpy(at, body.data, body.len);
+    payload->body = pr_bytes(at, body.len);
+    return payload;
+}
+
+static pr_sched_added_t add_row(io_t *io, const pr_rows_t *rows, int row, bool dated, bool adopted)
+{
+    pr_sched_row_t job = {
+        .seq = pr_rows_i64(rows, row, COL_SEQ),
+        .salt = (uint64_t)pr_rows_i64(rows, row, COL_SALT),
+        .attempt = (uint32_t)pr_rows_i32(rows, row, COL_TRY),
+        .tried_before = (uint32_t)pr_rows_i32(rows, row, COL_TRIED_BEFORE),
+        .endpoint_id = pr_rows_i64(rows, row, COL_ENDPOINT),
+        .outbox_id = pr_rows_i64(rows, row, COL_OUTBOX_ID),
+        .class_no = (uint8_t)pr_rows_i16(rows, row, COL_CLASS),
+        .version = pr_rows_i64(rows, row, COL_VERSION),
+        .age_ms = pr_rows_i64(rows, row, COL_AGE_MS),
+        .due_in_ms = pr_rows_i64(rows, row, COL_DUE_IN_MS),
+        .dated = dated,
+        .adopted = adopted,
+    };
+    payload_t *payload = payload_new(rows, row);
+    job.order_hash = hash_text((uint64_t)job.endpoint_id * 0x9E3779B97F4A7C15u, payload->order_no);
+    pr_sched_added_t added = pr_sched_add(io->sched, &job, payload, io->now_ms);
+    if (added != PR_SCHED_KEPT)
+        pr_free(payload);
+    return added;
+}
+
+/* ---- new jobs ---- */
+
+static void on_new(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    io_t *io = arg;
+    io->loading_new = false;
+    if (!answered(io, rc, error))
+        return;
+    uint32_t count[PR_SCHED_CLASSES] = {0};
+    bool unknown_endpoint = false;
+    for (int row = 0; row < pr_rows_count(rows); row++) {
+        int c = pr_rows_i16(rows, row, COL_CLASS);
+        pr_assert(c >= 0 && c < PR_SCHED_CLASSES);
+        int64_t seq = pr_rows_i64(rows, row, COL_SEQ);
+        if (pr_rows_bool(rows, row, COL_MINE)) {
+            int64_t endpoint = pr_rows_i64(rows, row, COL_ENDPOINT);
+            if (!rows_endpoint(io, endpoint)) {
+                unknown_endpoint =
+                    true; /* younger than our last look at endpoints: stop before it, look, read again */
+                io->blocked_classes |= 1u << c;
+            }
+            if (!(io->blocked_classes >> c & 1u))
+                (void)add_row(io, rows, row, false, false);
+        }
+        if (!(io->blocked_classes >> c & 1u) && seq > io->cursor[c])
+            io->cursor[c] = seq;
+        count[c]++;
+    }
+    io->blocked_classes = 0;
+    if (unknown_endpoint) {
+        rows_load_endpoints(io);
+        return; /* its answer polls again */
+    }
+    for (int c = 0; c < PR_SCHED_CLASSES; c++)
+        if (count[c] == io->load_max)
+            io->poll_at_ms = io->now_ms;
+}
+
+void rows_poll(io_t *io)
+{
+    if (io->loading_new || !io->cursors_known || io->session_state != SESSION_LIVE || io->draining)
+        return;
+    bool hinted = false;
+    for (int c = 0; c < PR_SCHED_CLASSES; c++)
+        hinted = hinted || io->hinted[c] > io->cursor[c];
+    if (!hinted && io->now_ms < io->poll_at_ms)
+        return;
+    pr_sched_stats_t stats;
+    pr_sched_stats(io->sched, &stats);
+    int32_t most[PR_SCHED_CLASSES];
+    for (int c = 0; c < PR_SCHED_CLASSES; c++)
+        most[c] = stats.class_jobs[c] < io->class_jobs_max ? (int32_t)io->load_max : 0;
+    pr_params_clear(io->params);
+    uint8_t ours[32];
+    for (size_t i = 0; i < sizeof ours; i++)
+        ours[i] = (uint8_t)(io->owned[i] & ~io->leaving[i]);
+    (void)add_shards(io->params, ours);
+    pr_params_add_i64_array(io->params, io->cursor, NULL, PR_SCHED_CLASSES);
+    pr_params_add_i32_array(io->params, most, PR_SCHED_CLASSES);
+    if (pr_db_query(io->db, PR_SQL_SCHEDULER_LOAD_NEW, io->params, on_new, io) == PR_OK)
+        io->loading_new = true;
+    io->poll_at_ms = io->now_ms + io->poll_ms;
+}
+
+void rows_hint(io_t *io, const int64_t *last_seq)
+{
+    for (int c = 0; c < PR_SCHED_CLASSES; c++)
+        if (last_seq[c] > io->hinted[c])
+            io->hinted[c] = last_seq[c];
+}
+
+/* ---- adoption ---- */
+
+static void adopt_page(io_t *io);
+
+static void adopted_all(io_t *io)
+{
+    adoption_t *adoption = &io->adoption;
+    adoption->active = false;
+    io->heard_wanted_ms = io->now_ms;
+    pr_sched_stats_t stats;
+    pr_sched_stats(io->sched, &stats);
+    pr_log_info("session.adopted", "jobs=%u perhaps_under_way=%u", stats.jobs, stats.adopted);
+    bus_greet(io);
+    session_acquired_loaded(io);
+}
+
+static void on_pairs(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    io_t *io = arg;
+    if (!answered(io, rc, error) || !io->adoption.active)
+        return;
+    for (int row = 0; row < pr_rows_count(rows); row++)
+        pr_sched_dated(io->sched, pr_rows_i64(rows, row, 0), (uint8_t)pr_rows_i16(rows, row, 1),
+                       pr_rows_i64(rows, row, 2), io->now_ms);
+    adopted_all(io);
+}
+
+static void adopt_dated(io_t *io)
+{
+    pr_params_clear(io->params);
+    (void)add_shards(io->params, io->adoption.shards);
+    (void)!pr_db_query(io->db, PR_SQL_SCHEDULER_DATED_PAIRS, io->params, on_pairs, io);
+}
+
+static void on_first_tries(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    io_t *io = arg;
+    adoption_t *adoption = &io->adoption;
+    if (!answered(io, rc, error) || !adoption->active)
+        return;
+    uint32_t count[PR_SCHED_CLASSES] = {0};
+    for (int row = 0; row < pr_rows_count(rows); row++) {
+        int c = pr_rows_i16(rows, row, COL_CLASS);
+        pr_assert(c >= 0 && c < PR_SCHED_CLASSES);
+        count[c]++;
+        adoption->lo[c] = pr_rows_i64(rows, row, COL_SEQ);
+        if (pr_rows_bool(rows, row, COL_MINE))
+            (void)add_row(io, rows, row, false, adoption->former);
+    }
+    bool more = false;
+    for (int c = 0; c < PR_SCHED_CLASSES; c++) {
+        if (count[c] < io->load_max)
+            adoption->lo[c] = adoption->hi[c];
+        more = more || adoption->lo[c] < adoption->hi[c];
+    }
+    if (more)
+        adopt_page(io);
+    else
+        adopt_dated(io);
+}
+
+static void adopt_page(io_t *io)
+{
+    pr_params_clear(io->params);
+    (void)add_shards(io->params, io->adoption.shards);
+    pr_params_add_i64_array(io->params, io->adoption.lo, NULL, PR_SCHED_CLASSES);
+    pr_params_add_i64_array(io->params, io->adoption.hi, NULL, PR_SCHED_CLASSES);
+    pr_params_add_i32(io->params, (int32_t)io->load_max);
+    (void)!pr_db_query(io->db, PR_SQL_SCHEDULER_LOAD_FIRST_TRIES, io->params, on_first_tries, io);
+}
+
+static void on_cursors(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    io_t *io = arg;
+    adoption_t *adoption = &io->adoption;
+    if (!answered(io, rc, error) || !adoption->active)
+        return;
+    for (int row = 0; row < pr_rows_count(rows); row++) {
+        int c = pr_rows_i16(rows, row, 0);
+        pr_assert(c >= 0 && c < PR_SCHED_CLASSES);
+        adoption->hi[c] = pr_rows_i64(rows, row, 1);
+        if (!io->cursors_known)
+            io->cursor[c] = adoption->hi[c];
+    }
+    io->cursors_known = true;
+    for (int shard = 0; shard < 256; shard++) {
+        if (!bit_get(adoption->shards, shard) || bit_get(io->owned, shard))
+            continue;
+        bit_set(io->owned, shard);
+        io->adopted_at_ms[shard] = adoption->former ? io->now_ms : INT64_MIN;
+        rows_claim_shard(io, shard);
+    }
+    bus_greet(io); /* workers say at once what they hold */
+    adopt_page(io);
+}
+
+void rows_adopt(io_t *io)
+{
+    io->adoption.active = true;
+    (void)!pr_db_query(io->db, PR_SQL_SCHEDULER_CURSORS, NULL, on_cursors, io);
+}
+
+/* ---- pages of dated jobs ---- */
+
+typedef struct {
+    io_t *io;
+    int count;
+    int64_t endpoint[PAGES_MAX];
+    int16_t class_no[PAGES_MAX];
+    int32_t most[PAGES_MAX];
+    int32_t got[PAGES_MAX];
+} pages_t;
+
+static int page_of(const pages_t *pages, int64_t endpoint, int class_no)
+{
+    for (int i = 0; i < pages->count; i++)
+        if (pages->endpoint[i] == endpoint && pages->class_no[i] == class_no)
+            return i;
+    return -1;
+}
+
+static void on_next_due(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    io_t *io = arg;
+    if (!answered(io, rc, error))
+        return; /* after the reconnect the pairs of all owned shards are looked at anew */
+    for (int row = 0; row < pr_rows_count(rows); row++)
+        pr_sched_dated(io->sched, pr_rows_i64(rows, row, 0), (uint8_t)pr_rows_i16(rows, row, 1),
+                       pr_rows_i64(rows, row, 2), io->now_ms);
+}
+
+static void ask_next_due(io_t *io, const pages_t *pages)
+{
+    int64_t endpoint[PAGES_MAX], after_ms[PAGES_MAX];
+    int16_t class_no[PAGES_MAX];
+    int count = 0;
+    for (int i = 0; i < pages->count; i++) {
+        if (pages->got[i] >= pages->most[i])
+            continue; /* a full page: there is more, due already */
+        endpoint[count] = pages->endpoint[i];
+        class_no[count] = pages->class_no[i];
+        after_ms[count++] = io->sched_config.horizon_ms;
+    }
+    if (count == 0)
+        return;
+    pr_params_clear(io->params);
+    pr_params_add_i64_array(io->params, endpoint, NULL, count);
+    pr_params_add_i16_array(io->params, class_no, count);
+    pr_params_add_i64_array(io->params, after_ms, NULL, count);
+    (void)!pr_db_query(io->db, PR_SQL_SCHEDULER_NEXT_DUE, io->params, on_next_due, io);
+}
+
+static void on_page(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    pages_t *pages = arg;
+    io_t *io = pages->io;
+    bool ok = answered(io, rc, error);
+    for (int row = 0; ok && row < pr_rows_count(rows); row++) {
+        int64_t endpoint = pr_rows_i64(rows, row, COL_ENDPOINT);
+        const endpoint_row_t *known = rows_endpoint(io, endpoint);
+        int page = page_of(pages, endpoint, pr_rows_i16(rows, row, COL_CLASS));
+        if (page < 0 || !known)
+            continue;
+        pages->got[page]++;
+        int64_t since_ms = io->adopted_at_ms[known->spec.shard];
+        bool adopted = since_ms != INT64_MIN && io->now_ms - since_ms < io->sched_config.heard_ms;
+        (void)add_row(io, rows, row, true, adopted);
+    }
+    for (int i = 0; i < pages->count; i++)
+        pr_sched_paged(io->sched, pages->endpoint[i], (uint8_t)pages->class_no[i],
+                       !ok || pages->got[i] >= pages->most[i], io->now_ms);
+    if (ok)
+        ask_next_due(io, pages);
+    pr_free(pages);
+}
+
+void rows_page(io_t *io, const pr_sched_action_t *actions, int count)
+{
+    while (count > 0) {
+        pages_t *pages = PR_NEW(pages_t);
+        pages->io = io;
+        for (; count > 0 && pages->count < PAGES_MAX; actions++, count--) {
+            pages->endpoint[pages->count] = actions->endpoint_id;
+            pages->class_no[pages->count] = actions->class_no;
+            pages->most[pages->count++] = (int32_t)(actions->count + actions->known);
+        }
+        pr_params_clear(io->params);
+        pr_params_add_i64_array(io->params, pages->endpoint, NULL, pages->count);
+        pr_params_add_i16_array(io->params, pages->class_no, pages->count);
+        pr_params_add_i64(io->params, io->sched_config.horizon_ms);
+        pr_params_add_i32_array(io->params, pages->most, pages->count);
+        if (pr_db_query(io->db, PR_SQL_SCHEDULER_PAGE_DUE, io->params, on_page, pages) == PR_OK)
+            continue;
+        for (int i = 0; i < pages->count; i++) /* not now: the session timer asks for them again */
+            pr_sched_page_failed(io->sched, pages->endpoint[i], (uint8_t)pages->class_no[i],
+                                 io->now_ms);
+        pr_free(pages);
+    }
+}
+
+/* ---- held jobs past max_age ---- */
+
+typedef struct {
+    io_t *io;
+    int64_t endpoint_id;
+} expiry_t;
+
+static void on_expired(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    expiry_t *expiry = arg;
+    if (answered(expiry->io, rc, error))
+        for (int row = 0; row < pr_rows_count(rows); row++)
+            bus_fact_dead(expiry->io, expiry->endpoint_id, pr_rows_i64(rows, row, 0),
+                          (uint32_t)pr_rows_i32(rows, row, 1), "expired", NULL);
+    pr_free(expiry);
+}
+
+typedef struct {
+    int64_t *seqs;
+    int count, room;
+} seqs_t;
+
+static void collect(void *arg, int64_t seq)
+{
+    seqs_t *seqs = arg;
+    if (seqs->count == seqs->room) {
+        seqs->room = seqs->room ? seqs->room * 2 : 64;
+        seqs->seqs = pr_realloc(seqs->seqs, (size_t)seqs->room, sizeof *seqs->seqs);
+    }
+    seqs->seqs[seqs->count++] = seq;
+}
+
+void rows_expire(io_t *io, int64_t endpoint_id)
+{
+    enum { MOST = 1000 };
+    const endpoint_row_t *endpoint = rows_endpoint(io, endpoint_id);
+    if (!endpoint || io->session_state != SESSION_LIVE)
+        return;
+    seqs_t seqs = {0};
+    pr_sched_each_seq(io->sched, endpoint_id, collect, &seqs);
+    expiry_t *expiry = PR_NEW(expiry_t);
+    *expiry = (expiry_t){io, endpoint_id};
+    pr_params_clear(io->params);
+    pr_params_add_uuid(io->params, io->session);
+    pr_params_add_i64(io->params, endpoint_id);
+    pr_params_add_i64(io->params, endpoint->spec.max_age_ms);
+    pr_params_add_i64_array(io->params, seqs.seqs, NULL, seqs.count);
+    pr_params_add_i32(io->params, MOST);
+    if (pr_db_query(io->db, PR_SQL_SCHEDULER_EXPIRE_HELD, io->params, on_expired, expiry) != PR_OK)
+        pr_free(expiry);
+    pr_free(seqs.seqs);
+}
+
+/* ---- cancellations ---- */
+
+static void on_cancelled(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    io_t *io = arg;
+    io->loading_cancelled = false;
+    if (!answered(io, rc, error))
+        return;
+    for (int row = 0; row < pr_rows_count(rows); row++) {
+        if (pr_rows_null(rows, row, 1))
+            (void)snprintf(io->cancel_horizon, sizeof io->cancel_horizon, "%s",
+                           pr_rows_text(rows, row, 0));
+        else
+            pr_sched_cancel(io->sched, pr_rows_i64(rows, row, 1), pr_rows_i64(rows, row, 2));
+    }
+}
+
+void rows_load_cancelled(io_t *io)
+{
+    if (io->loading_cancelled || io->horizon[0] == '\0')
+        return;
+    if (io->cancel_horizon[0] ==
+        '\0') /* before this we held nothing that could have been cancelled */
+        memcpy(io->cancel_horizon, io->horizon, sizeof io->cancel_horizon);
+    pr_params_clear(io->params);
+    pr_params_add_text(io->params, io->cancel_horizon);
+    if (pr_db_query(io->db, PR_SQL_SCHEDULER_LOAD_CANCELLED, io->params, on_cancelled, io) == PR_OK)
+        io->loading_cancelled = true;
+}
+
+/* ---- forgetting ---- */
+
+void rows_reconnect(io_t *io)
+{
+    io->loading_new = io->loading_endpoints = io->loading_cancelled = false;
+    if (io->adoption
+            .active) { /* loading is a loop over what is owned and not loaded: from its start */
+        rows_adopt(io);
+    } else if (io->cursors_known) { /* what we knew of dated jobs may be behind */
+        memcpy(io->adoption.shards, io->owned, sizeof io->adoption.shards);
+        memcpy(io->adoption.lo, io->cursor, sizeof io->adoption.lo);
+        memcpy(io->adoption.hi, io->cursor, sizeof io->adoption.hi);
+        io->adoption.active = true;
+        adopt_dated(io);
+    }
+}
+
+void rows_forget(io_t *io)
+{
+    for (int shard = 0; shard < 256; shard++)
+        pr_sched_drop_shard(io->sched, (uint8_t)shard);
+    io_actions(io);
+    io->cursors_known = false;
+    io->loading_new = io->loading_cancelled = false;
+    io->heard_wanted_ms = INT64_MAX;
+    io->cancel_horizon[0] = '\0';
+    memset(io->hinted, 0, sizeof io->hinted);
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The session (docs/protocol.md, section 3): opened on the one connection that also writes the results, alive while that
+ * connection holds its advisory lock and its heartbeat counter moves. Here we beat, watch the others, end the dead ones,
+ * and take shards that are free.
+ *
+ * Trust: we dispatch only while our own last beat was answered less than TRUST_MS ago on CLOCK_BOOTTIME, which is less than what
+ * others wait before they end us. A stopped or cut-off scheduler thus stops by itself, and what it still writes late is
+ * refused by the fence.
+ */
+#include "actors/scheduler/scheduler_io.h"
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <string.h>
+
+#define BEAT_MS 500
+#define TRUST_MS 4000  /* of SILENT_MS, minus a beat and the time an answer may take */
+#define SILENT_MS 6000 /* docs/protocol.md, section 3 */
+#define ACQUIRE_MS 10000
+#define RESUME_RETRY_MS 500
+
+int add_shards(pr_params_t *params, const uint8_t bits[32])
+{
+    int16_t shards[256];
+    int count = 0;
+    for (int n = 0; n < 256; n++)
+        if (bit_get(bits, n))
+            shards[count++] = (int16_t)n;
+    pr_params_add_i16_array(params, shards, count);
+    return count;
+}
+
+static void hex_id(const uint8_t id[16], char out[33])
+{
+    pr_hex(pr_bytes(id, 16), out);
+}
+
+/* Every answer passes here: what went wrong for now is met by the next beat or the reconnect; a bug ends the process. */
+static bool answered(io_t *io, pr_rc_t rc, const pr_error_t *error)
+{
+    if (rc == PR_OK)
+        return true;
+    if (rc == PR_AGAIN)
+        pr_log_error(PR_LOG_WARN, "session.statement_failed", error);
+    else
+        pr_actor_fail(io->actor, PR_FATAL, error);
+    return false;
+}
+
+/* ---- shards ---- */
+
+static void on_acquired(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    io_t *io = arg;
+    io->acquiring = false;
+    if (rc == PR_BAD) { /* PR009: the session has ended */
+        session_lost(io);
+        return;
+    }
+    if (!answered(io, rc, error) || pr_rows_count(rows) == 0)
+        return;
+    adoption_t *adoption = &io->adoption;
+    memset(adoption, 0, sizeof *adoption);
+    for (int c = 0; c < PR_SCHED_CLASSES; c++)
+        adoption->lo[c] = INT64_MAX;
+    for (int row = 0; row < pr_rows_count(rows); row++) {
+        int shard = pr_rows_i16(rows, row, 0);
+        int64_t low[PR_SCHED_CLASSES] = {0};
+        bit_set(adoption->shards, shard);
+        if (!pr_rows_null(rows, row, 1)) {
+            adoption->former = true;
+            (void)pr_rows_i64_array(rows, row, 1, low, PR_SCHED_CLASSES);
+        }
+        for (int c = 0; c < PR_SCHED_CLASSES; c++) {
+            int64_t from = low[c] > 0 ? low[c] - 1 : (int64_t)c << CLASS_SHIFT;
+            if (from < adoption->lo[c])
+                adoption->lo[c] = from;
+        }
+    }
+    pr_log_info("session.shards_taken", "shards=%d former_owner=%d", pr_rows_count(rows),
+                adoption->former);
+    rows_adopt(io);
+}
+
+static void acquire(io_t *io)
+{
+    if (io->acquiring || io->adoption.active || io->draining || !io->endpoints_known)
+        return;
+    pr_params_clear(io->params);
+    pr_params_add_uuid(io->params, io->session);
+    if (pr_db_query(io->db, PR_SQL_SCHEDULER_ACQUIRE_SHARDS, io->params, on_acquired, io) == PR_OK)
+        io->acquiring = true;
+    io->acquire_at_ms = io->now_ms + ACQUIRE_MS;
+}
+
+void session_acquired_loaded(io_t *io)
+{
+    acquire(io); /* there may be more */
+}
+
+/* After a reconnect: an acquisition whose outcome is unknown may have given us shards that we never loaded. */
+static void on_owned(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    io_t *io = arg;
+    if (!answered(io, rc, error))
+        return;
+    adoption_t *adoption = &io->adoption;
+    bool again = adoption->active;
+    for (int row = 0; row < pr_rows_count(rows); row++) {
+        int shard = pr_rows_i16(rows, row, 0);
+        if (bit_get(io->owned, shard) || (again && bit_get(adoption->shards, shard)))
+            continue;
+        bit_set(adoption->shards, shard);
+        for (int c = 0; c < PR_SCHED_CLASSES; c++)
+            adoption->lo[c] = (int64_t)c << CLASS_SHIFT; /* its low is lost: from the beginning */
+        adoption->former = true;
+        again = true;
+    }
+    if (again)
+        rows_adopt(io);
+    else
+        acquire(io);
+}
+
+/* ---- opening ---- */
+
+static void live(io_t *io)
+{
+    io->session_state = SESSION_LIVE;
+    io->beat_ok_ms = io->now_ms;
+    io->beating = false;
+    io->acquiring = false;
+    io->nobserved = 0;
+    rows_load_endpoints(io); /* then shards are taken, on the next timer */
+    batch_resend(io);
+    bus_greet(io);
+}
+
+static void on_opened(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    io_t *io = arg;
+    io->session_state = SESSION_NONE;
+    if (!answered(io, rc, error) || pr_rows_count(rows) != 1)
+        return;
+    pr_assert(pr_rows_uuid(rows, 0, 0, io->session));
+    io->lock_key = pr_rows_i64(rows, 0, 1);
+    char id[33];
+    hex_id(io->session, id);
+    pr_log_info("session.opened", "session=%s", id);
+    live(io);
+}
+
+static void open_new(io_t *io)
+{
+    pr_params_clear(io->params);
+    pr_params_add_text(io->params, io->address);
+    if (pr_db_query(io->db, PR_SQL_SCHEDULER_OPEN_SESSION, io->params, on_opened, io) == PR_OK)
+        io->session_state = SESSION_OPENING;
+}
+
+static void on_resumed(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    io_t *io = arg;
+    io->session_state = SESSION_NONE;
+    if (!answered(io, rc, error))
+        return;
+    if (!pr_rows_bool(rows, 0, 0)) {
+        session_lost(io);
+        return;
+    }
+    if (!pr_rows_bool(rows, 0, 1))
+        return; /* the timer asks again */
+    pr_log_info("session.resumed", "unknown_batches=%d", io->nunknown);
+    live(io);
+    pr_params_clear(io->params);
+    pr_params_add_uuid(io->params, io->session);
+    if (pr_db_query(io->db, PR_SQL_SCHEDULER_OWNED_SHARDS, io->params, on_owned, io) != PR_OK)
+        io->session_state = SESSION_NONE;
+}
+
+static void begin(io_t *io)
+{
+    static const uint8_t none[16] = {0};
+    if (io->session_state != SESSION_NONE || !pr_db_ready(io->db) || io->closed)
+        return;
+    if (memcmp(io->session, none, sizeof none) == 0) {
+        open_new(io);
+        return;
+    }
+    pr_params_clear(io->params);
+    pr_params_add_uuid(io->params, io->session);
+    if (pr_db_query(io->db, PR_SQL_SCHEDULER_RESUME_SESSION, io->params, on_resumed, io) == PR_OK)
+        io->session_state = SESSION_RESUMING;
+}
+
+void session_on_db_ready(io_t *io)
+{
+    begin(io);
+}
+
+void session_on_db_lost(io_t *io)
+{
+    io->session_state =
+        SESSION_NONE; /* its lock went with the connection: others may end it at once */
+    io->beating = io->acquiring = false;
+}
+
+void session_lost(io_t *io)
+{
+    char id[33];
+    hex_id(io->session, id);
+    pr_log_warn("session.lost", "session=%s", id);
+    memset(io->session, 0, sizeof io->session);
+    memset(io->owned, 0, sizeof io->owned);
+    io->session_state = SESSION_NONE;
+    io->nreplaced = 0;
+    io->adoption.active = false;
+    batch_forget(io);
+    rows_forget(io);
+    begin(io);
+}
+
+/* ---- watching the others ---- */
+
+static observed_t *observe(io_t *io, const uint8_t id[16])
+{
+    for (int i = 0; i < io->nobserved; i++)
+        if (memcmp(io->observed[i].id, id, 16) == 0)
+            return &io->observed[i];
+    if (io->nobserved == OBSERVED_MAX)
+        return NULL;
+    observed_t *other = &io->observed[io->nobserved++];
+    *other = (observed_t){.beat = -1, .since_ms = io->now_ms};
+    memcpy(other->id, id, 16);
+    return other;
+}
+
+typedef struct {
+    io_t *io;
+    uint8_t id[16];
+} ending_t;
+
+static void on_ended(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    ending_t *ending = arg;
+    io_t *io = ending->io;
+    observed_t *other = observe(io, ending->id);
+    if (other)
+        other->ending = false;
+    if (answered(io, rc, error) && pr_rows_bool(rows, 0, 0)) {
+        char id[33];
+        hex_id(ending->id, id);
+        pr_log_warn("session.ended_another", "session=%s", id);
+    }
+    if (rc == PR_OK) {
+        if (io->nreplaced == REPLACED_MAX) { /* the oldest is long gone from every worker */
+            memmove(io->replaced[0], io->replaced[1], (REPLACED_MAX - 1) * 16);
+            io->nreplaced--;
+        }
+        memcpy(io->replaced[io->nreplaced++], ending->id, 16);
+        io->acquire_at_ms = io->now_ms;
+        acquire(io);
+    }
+    pr_free(ending);
+}
+
+static void end_other(io_t *io, observed_t *other)
+{
+    if (other->ending)
+        return;
+    ending_t *ending = PR_NEW(ending_t);
+    ending->io = io;
+    memcpy(ending->id, other->id, 16);
+    pr_params_clear(io->params);
+    pr_params_add_uuid(io->params, other->id);
+    if (pr_db_query(io->db, PR_SQL_SCHEDULER_END_SESSION, io->params, on_ended, ending) == PR_OK)
+        other->ending = true;
+    else
+        pr_free(ending);
+}
+
+static void watch_others(io_t *io, const pr_rows_t *rows)
+{
+    for (int i = 0; i < io->nobserved; i++)
+        io->observed[i].seen = false;
+    for (int row = 0; row < pr_rows_count(rows); row++) {
+        uint8_t id[16];
+        if (!pr_rows_uuid(rows, row, 3, id))
+            continue;
+        observed_t *other = observe(io, id);
+        if (!other)
+            continue;
+        other->seen = true;
+        int64_t beat = pr_rows_i64(rows, row, 4);
+        if (beat != other->beat) {
+            other->beat = beat;
+            other->since_ms = io->now_ms;
+        }
+        if (!pr_rows_bool(rows, row, 6) || io->now_ms - other->since_ms >= SILENT_MS)
+            end_other(io, other);
+    }
+    for (int i = io->nobserved; i-- > 0;)
+        if (!io->observed[i].seen && !io->observed[i].ending)
+            io->observed[i] = io->observed[--io->nobserved];
+}
+
+/* ---- beating ---- */
+
+static void on_beat(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    io_t *io = arg;
+    io->beating = false;
+    if (!answered(io, rc, error))
+        return;
+    if (!pr_rows_bool(rows, 0, 0)) {
+        session_lost(io);
+        return;
+    }
+    /* The database stalled: everybody's counter stood still meanwhile, which proves nothing. */
+    if (io->now_ms - io->beat_sent_ms > 2 * BEAT_MS)
+        for (int i = 0; i < io->nobserved; i++)
+            io->observed[i].since_ms = io->now_ms;
+    io->beat_ok_ms = io->beat_sent_ms;
+    int target = pr_rows_i32(rows, 0, 1), owned = pr_rows_i32(rows, 0, 2);
+    watch_others(io, rows);
+    if (owned < target && io->now_ms >= io->acquire_at_ms)
+        acquire(io);
+    else if (owned > target)
+        session_give_up(io, owned - target);
+}
+
+static void beat(io_t *io)
+{
+    int64_t low[PR_SCHED_CLASSES];
+    batch_low(io, low);
+    pr_params_clear(io->params);
+    pr_params_add_uuid(io->params, io->session);
+    pr_params_add_i64(io->params, (int64_t)++io->beats);
+    pr_params_add_i64_array(io->params, low, NULL, PR_SCHED_CLASSES);
+    if (pr_db_query(io->db, PR_SQL_SCHEDULER_BEAT, io->params, on_beat, io) == PR_OK) {
+        io->beating = true;
+        io->beat_sent_ms = io->now_ms;
+    }
+}
+
+void session_timer(void *arg, int64_t now_ms)
+{
+    io_t *io = arg;
+    io->now_ms = now_ms;
+    if (!pr_db_ready(io->db))
+        return;
+    if (io->session_state == SESSION_NONE)
+        begin(io);
+    if (io->session_state != SESSION_LIVE)
+        return;
+    if (!io->beating)
+        beat(io);
+    rows_load_endpoints(io);
+    rows_load_cancelled(io);
+    bool nothing = true;
+    for (size_t i = 0; i < sizeof io->owned; i++)
+        nothing = nothing && io->owned[i] == 0;
+    if (nothing)
+        acquire(io);
+}
+
+bool session_may_dispatch(const io_t *io)
+{
+    return io->session_state == SESSION_LIVE && io->now_ms - io->beat_ok_ms < TRUST_MS;
+}
+
+/* ---- ending our own ---- */
+
+static void on_closed(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    io_t *io = arg;
+    (void)rows;
+    if (rc != PR_OK)
+        pr_log_error(PR_LOG_WARN, "session.close_failed", error);
+    io->closed =
+        true; /* if it failed: our lock goes with the connection, the next owner does the rest */
+}
+
+void session_close(io_t *io)
+{
+    if (io->closed || io->closing)
+        return;
+    if (io->session_state != SESSION_LIVE || !pr_db_ready(io->db)) {
+        io->closed = true;
+        return;
+    }
+    beat(io); /* so that the next owner knows where to look */
+    pr_params_clear(io->params);
+    pr_params_add_uuid(io->params, io->session);
+    if (pr_db_query(io->db, PR_SQL_SCHEDULER_END_SESSION, io->params, on_closed, io) == PR_OK)
+        io->closing = true;
+    else
+        io->closed = true;
+}
