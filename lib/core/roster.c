@@ -431,10 +431,10 @@ pr_rc_t pr_roster_spend(pr_roster_t *self, pr_bytes_t route, uint32_t cls, uint3
     return PR_OK;
 }
 
-void pr_roster_said(pr_roster_t *self, size_t index)
+void pr_roster_said(pr_roster_t *self, size_t index, bool said)
 {
     pr_assert(index < self->schedulers_count);
-    self->schedulers[index].unsaid = false;
+    self->schedulers[index].unsaid = !said;
 }
 
 size_t pr_roster_schedulers(const pr_roster_t *self)

@@ -153,8 +153,8 @@ PR_CHECK pr_rc_t pr_roster_spend(pr_roster_t *self, pr_bytes_t route, uint32_t c
 
 /* Divides the free room among the schedulers; marks those whose grants changed as unsaid. */
 void pr_roster_share(pr_roster_t *self);
-/* A Grant with this scheduler's totals left. */
-void pr_roster_said(pr_roster_t *self, size_t index);
+/* A Grant with this scheduler's totals left (true), or is to be said again (false). */
+void pr_roster_said(pr_roster_t *self, size_t index, bool said);
 
 size_t pr_roster_schedulers(const pr_roster_t *self);
 const pr_roster_scheduler_t *pr_roster_scheduler_at(const pr_roster_t *self, size_t index);

@@ -213,7 +213,7 @@ static void broker_grants(world_t *w)
         message_t message = {.type = GRANT, .flag = scheduler->contended};
         memcpy(message.a, scheduler->granted, sizeof message.a);
         put(&link->down, message);
-        pr_roster_said(w->roster, i);
+        pr_roster_said(w->roster, i, true);
     }
 }
 

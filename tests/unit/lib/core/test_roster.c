@@ -184,7 +184,7 @@ Test(roster, one_scheduler_holds_all_the_room)
     pr_roster_share(roster);
     cr_assert_eq(open_of(roster, "one"), 35);
     cr_assert(pr_roster_scheduler_at(roster, 0)->unsaid);
-    pr_roster_said(roster, 0);
+    pr_roster_said(roster, 0, true);
     pr_roster_share(roster);
     cr_assert_not(pr_roster_scheduler_at(roster, 0)->unsaid, "nothing changed, nothing to say");
     cr_assert_eq(pr_roster_spend(roster, route("one"), 1, 35, 0), PR_OK);
