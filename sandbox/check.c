@@ -2,6 +2,7 @@
 #include "sandbox/check.h"
 
 #include "base/assert.h"
+#include "sandbox/check_form.h"
 
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -167,19 +168,72 @@ static bool any_hex(const message_t *message, const secret_key_t *keys, size_t c
     return false;
 }
 
-static bool is_recent(pr_bytes_t text, int64_t wall_s)
+static bool is_recent(int64_t at, int64_t wall_s)
+{
+    return at - wall_s <= PR_CHECK_SKEW_S && wall_s - at <= PR_CHECK_SKEW_S;
+}
+
+/* Unix seconds; -1 when the text is no such number. */
+static int64_t seconds_of(pr_bytes_t text)
 {
     int64_t at = 0;
     if (text.len == 0 || text.len > 12) {
-        return false;
+        return -1;
     }
     for (size_t i = 0; i < text.len; i++) {
         if (text.data[i] < '0' || text.data[i] > '9') {
-            return false;
+            return -1;
         }
         at = at * 10 + (text.data[i] - '0');
     }
-    return at - wall_s <= PR_CHECK_SKEW_S && wall_s - at <= PR_CHECK_SKEW_S;
+    return at;
+}
+
+static bool is_form(const message_t *message)
+{
+    static const char form[] = "application/x-www-form-urlencoded";
+    pr_bytes_t type = field(message, message->request->content_type);
+    return type.len >= sizeof(form) - 1 && memcmp(type.data, form, sizeof(form) - 1) == 0;
+}
+
+static pr_signature_t check_form(const message_t *message, char *const *secrets, size_t count,
+                                 int64_t wall_s)
+{
+    pr_signature_t verdict = PR_SIGNATURE_UNKNOWN;
+    for (size_t i = 0; i < count && secrets[i] && verdict != PR_SIGNATURE_OK; i++) {
+        int64_t at = -1;
+        verdict = pr_check_form(message->body, secrets[i], &at);
+        if (verdict == PR_SIGNATURE_OK && !is_recent(at, wall_s)) {
+            return PR_SIGNATURE_BAD;
+        }
+    }
+    return verdict;
+}
+
+static pr_signature_t check_headers(const message_t *message, const secret_key_t *keys,
+                                    size_t count, int64_t wall_s)
+{
+    const pr_request_t *request = message->request;
+    bool plain = request->signature.len > 0, webhook = request->webhook_signature.len > 0;
+    if (!plain && !webhook) {
+        return PR_SIGNATURE_MISSING;
+    }
+    /* during a rotation a receiver that knows one secret only finds it in one of the two */
+    if (plain && !any_hex(message, keys, count, request->signature) &&
+        !any_hex(message, keys, count, request->signature_next)) {
+        return PR_SIGNATURE_BAD;
+    }
+    if (webhook && !any_webhook(message, keys, count)) {
+        return PR_SIGNATURE_BAD;
+    }
+    pr_bytes_t plain_at = field(message, request->timestamp);
+    pr_bytes_t webhook_at = field(message, request->webhook_timestamp);
+    bool recent = (!plain || is_recent(seconds_of(plain_at), wall_s)) &&
+                  (!webhook || is_recent(seconds_of(webhook_at), wall_s));
+    bool agree =
+        !plain || !webhook ||
+        pr_bytes_equal(field(message, request->notify_id), field(message, request->webhook_id));
+    return recent && agree ? PR_SIGNATURE_OK : PR_SIGNATURE_BAD;
 }
 
 pr_signature_t pr_check_signatures(const pr_request_t *request, const uint8_t *data,
@@ -187,30 +241,13 @@ pr_signature_t pr_check_signatures(const pr_request_t *request, const uint8_t *d
 {
     secret_key_t keys[8];
     size_t known = 0;
+    const message_t message = {request, data,
+                               pr_bytes(data + request->head_len, request->content_len)};
+    if (is_form(&message)) {
+        return check_form(&message, secrets, count, wall_s);
+    }
     for (size_t i = 0; i < count && secrets[i] && known < 8; i++) {
         known += key_from(secrets[i], &keys[known]) ? 1 : 0;
     }
-    if (known == 0) {
-        return PR_SIGNATURE_UNKNOWN;
-    }
-    const message_t message = {request, data,
-                               pr_bytes(data + request->head_len, request->content_len)};
-    bool plain = request->signature.len > 0, webhook = request->webhook_signature.len > 0;
-    if (!plain && !webhook) {
-        return PR_SIGNATURE_MISSING;
-    }
-    if (plain && (!is_recent(field(&message, request->timestamp), wall_s) ||
-                  !any_hex(&message, keys, known, request->signature))) {
-        return PR_SIGNATURE_BAD;
-    }
-    if (webhook && (!is_recent(field(&message, request->webhook_timestamp), wall_s) ||
-                    !any_webhook(&message, keys, known))) {
-        return PR_SIGNATURE_BAD;
-    }
-    if (plain && webhook &&
-        !pr_bytes_equal(field(&message, request->notify_id),
-                        field(&message, request->webhook_id))) {
-        return PR_SIGNATURE_BAD;
-    }
-    return PR_SIGNATURE_OK;
+    return known > 0 ? check_headers(&message, keys, known, wall_s) : PR_SIGNATURE_UNKNOWN;
 }

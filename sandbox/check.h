@@ -4,7 +4,7 @@
  * (docs/receivers.md) and on purpose without lib/sign: a judge must not share the accused's code.
  *
  * Known secrets: `whsec_` + base64 (its bytes are the HMAC key) or any text (its bytes are);
- * `whpk_` + base64 (32 bytes, an ed25519 public key for `v1a`).
+ * `whpk_` + base64 (32 bytes, an ed25519 public key for `v1a`). Form bodies: check_form.h.
  */
 #ifndef PR_SANDBOX_CHECK_H
 #define PR_SANDBOX_CHECK_H
