@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "cli/home.h"
+#include "cli/migrate.h"
 #include "cli/process.h"
 
 #include <ctype.h>
@@ -18,6 +19,7 @@
 #define KEY_BYTES 32 /* lib/sign/seal.h: AES-256 */
 #define OUTPUT_MAX_BYTES 65536
 #define SECRET_MODE 0600
+#define LOGIN "postrider" /* scripts/pg.sh makes it */
 
 /* "retry.jitter" -> "STATE/run/env/POSTRIDER_RETRY_JITTER". The caller's. */
 static char *env_path(const char *state_dir, const char *key, size_t key_len)
@@ -177,29 +179,27 @@ static pr_rc_t tell_pg(const char *verb, const char *dir, pr_error_t *error)
     return answer != NULL ? PR_OK : PR_FATAL;
 }
 
-static pr_rc_t migrate(const char *dir, pr_error_t *error)
+static pr_rc_t migrate(const char *dir, const pr_config_t *config, pr_error_t *error)
 {
     PR_CLEANUP_FREE char *url = ask_pg("admin-url", dir, error);
     if (url == NULL) {
         return PR_FATAL;
     }
-    PR_CLEANUP_FREE char *program = pr_home_program("postrider");
-    const char *const argv[] = {program, "migrate", "--database-url", url, NULL};
-    pr_buffer_t out; /* what it says matters only when it fails, and then it says so on stderr */
-    pr_buffer_init(&out, OUTPUT_MAX_BYTES);
-    pr_rc_t rc = pr_process_capture(argv, &out, NULL, error);
-    pr_buffer_free(&out);
-    return rc == PR_OK ? PR_OK : PR_FATAL;
+    PR_CLEANUP(pr_db_sync) pr_db_sync_t *db = NULL;
+    pr_migrate_result_t result = {0};
+    pr_rc_t rc = pr_db_sync_connect(url, NULL, &db, error);
+    rc = rc != PR_OK ? rc : pr_migrate_apply(db, &result, error);
+    rc = rc != PR_OK ? rc : pr_migrate_set_priorities(db, config, error);
+    return rc != PR_OK ? rc : pr_migrate_grant_login(db, LOGIN, error);
 }
 
-static pr_rc_t make_database(const char *state_dir, pr_error_t *error)
+static pr_rc_t make_database(const char *state_dir, const pr_config_t *config, pr_error_t *error)
 {
     PR_CLEANUP_FREE char *dir = pr_asprintf("%s/postgres", state_dir);
     pr_rc_t rc = tell_pg("start", dir, error);
-    rc = rc != PR_OK ? rc : migrate(dir, error);
-    rc = rc != PR_OK ? rc : tell_pg("grant", dir, error);
+    rc = rc != PR_OK ? rc : migrate(dir, config, error);
     if (rc != PR_OK) {
-        return rc;
+        return PR_FATAL;
     }
     PR_CLEANUP_FREE char *url = ask_pg("url", dir, error);
     return url == NULL ? PR_FATAL : put_text(state_dir, "database.url", url, error);
@@ -216,7 +216,7 @@ static pr_rc_t make_missing(const pr_topology_options_t *options, const pr_confi
         rc = make_key(state, error);
     }
     if (rc == PR_OK && pr_config_text(config, "database.url")[0] == '\0') {
-        rc = make_database(state, error);
+        rc = make_database(state, config, error);
     }
     return rc;
 }

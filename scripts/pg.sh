@@ -2,25 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 # A private Postgres, for `up`, the demo, the bench and the tests.
 #
-#   pg.sh start DIR            creates the cluster if there is none, starts it, waits until it answers
+#   pg.sh start DIR [SETTING=VALUE...]  makes the cluster if there is none, starts it, waits for it;
+#                              settings (of postgresql.conf) are remembered
 #   pg.sh stop DIR [MODE]      MODE: fast (default), immediate, smart; quiet when it does not run
 #   pg.sh restart DIR [MODE]
 #   pg.sh destroy DIR          stops it and removes its files
-#   pg.sh url DIR              for the actors: login role `postrider`, no superuser
-#   pg.sh admin-url DIR        for migrate: superuser
-#   pg.sh tcp-url DIR          as url, over 127.0.0.1 (started with PR_PG_PORT)
+#   pg.sh url DIR [DATABASE]   for the actors: login `postrider`, no superuser
+#   pg.sh admin-url DIR [DATABASE]   for migrate: superuser
 #   pg.sh pid DIR              of the postmaster; fails when it does not run
-#   pg.sh grant DIR            makes `postrider` a member of the actors' roles (after migrate)
-#   pg.sh template DIR POSTRIDER   a migrated cluster to copy, made once per content of sql/; prints its path
-#   pg.sh clone TEMPLATE DIR   a copy of it, not started (0.4 s)
-#   pg.sh psql DIR [ARGUMENT...]   as superuser
+#   pg.sh template DIR POSTRIDER   a migrated cluster to copy, made once per content of sql/; prints
+#                              its path
+#   pg.sh clone DIR TEMPLATE   a copy of it, not started (0.1 s)
+#   pg.sh psql DIR [ARGUMENT...]   as superuser, in database postrider
 #
 # Postgres refuses to be root: as root everything runs as user `postgres`. When that user cannot
 # reach DIR (a checkout under /root), the data lies under /var/tmp and DIR/data is a link to it.
-# It listens on a Unix socket in a directory that only its user (and root) can enter, so every
-# local connection is trusted; no TCP unless PR_PG_PORT is set (then with a password-less
-# 127.0.0.1: for tests only). fsync is on; PR_PG_FSYNC=off is for throw-away test clusters.
-# PR_PG_SETTINGS: further lines of postgresql.conf.
+# It listens on a Unix socket in a directory that only its user (and root) can enter, named in
+# DIR/socket, so every local connection is trusted. No TCP unless the settings say so
+# (listen_addresses=127.0.0.1 port=N: for tests only). fsync is on unless the settings say so.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 umask 077
@@ -50,8 +49,11 @@ as_pg() {
 locate() {
     dir=$(realpath -m -- "$1")
     key=$(printf '%s' "$dir" | sha256sum | cut -c1-10)
-    sockets=${PR_PG_SOCKETS:-/tmp/postrider-pg-$(id -u)-$key} # short: 107 bytes is the kernel's limit
+    sockets=/tmp/postrider-pg-$(id -u)-$key # short: 107 bytes is the kernel's limit
     data=$dir/data
+    settings=$dir/settings.conf
+    port=$(sed -n "s/^port = '\([0-9]*\)'$/\1/p" "$settings" 2>/dev/null | tail -n 1 || true)
+    port=${port:-5432}
 }
 
 # A directory that the cluster's user owns and nobody else can enter; refuses one that another
@@ -79,6 +81,7 @@ make_data_dir() {
         if ! as_pg test -x "$dir"; then
             local far=/var/tmp/postrider-pg-$key
             own_dir "$far"
+            find "$far" -mindepth 1 -delete # of a DIR that was removed without us
             ln -sfn "$far" "$data"
             return
         fi
@@ -86,12 +89,15 @@ make_data_dir() {
     own_dir "$data"
 }
 
+# The house's settings, then those that somebody asked for, which win.
 write_settings() {
-    local conf=$1/postrider.conf
+    local setting
+    for setting in "$@"; do
+        printf "%s = '%s'\n" "${setting%%=*}" "${setting#*=}" >>"$settings"
+    done
     {
-        printf "listen_addresses = '%s'\n" "${PR_PG_PORT:+127.0.0.1}"
-        printf 'port = %s\n' "${PR_PG_PORT:-5432}"
         cat <<-'SETTINGS'
+		listen_addresses = ''
 		unix_socket_permissions = 0700
 		# durable by default: this is a queue of money's news
 		fsync = on
@@ -101,18 +107,16 @@ write_settings() {
 		max_wal_size = 2GB
 		checkpoint_completion_target = 0.9
 		max_connections = 100
-		max_prepared_transactions = 8
+		max_prepared_transactions = 10
 		log_destination = stderr
 		logging_collector = off
 		log_line_prefix = '%m [%p] %a '
 		log_min_duration_statement = 500ms
 		timezone = UTC
 		SETTINGS
-        if [ "${PR_PG_FSYNC:-on}" = off ]; then
-            printf 'fsync = off\nsynchronous_commit = off\nfull_page_writes = off\n'
-        fi
-        if [ -n "${PR_PG_SETTINGS:-}" ]; then printf '%s\n' "$PR_PG_SETTINGS"; fi
-    } | as_pg tee "$conf" >/dev/null
+        cat "$settings" 2>/dev/null || true
+    } | as_pg tee "$data/postrider.conf" >/dev/null
+    locate "$dir" # the port may be new
 }
 
 init() {
@@ -135,13 +139,14 @@ running_pid() {
 }
 
 admin_psql() {
-    PGCONNECT_TIMEOUT=5 psql -X -q -v ON_ERROR_STOP=1 -h "$sockets" -p "${PR_PG_PORT:-5432}" \
+    PGCONNECT_TIMEOUT=5 psql -X -q -v ON_ERROR_STOP=1 -h "$sockets" -p "$port" \
         -U postgres "$@"
 }
 
 start() {
     local bin log fresh=
     bin=$(find_bin)
+    mkdir -p -- "$dir"
     exec 8>"$dir.lock"
     flock 8
     if running_pid >/dev/null; then return 0; fi
@@ -151,7 +156,8 @@ start() {
         init "$bin"
         fresh=1
     fi
-    write_settings "$data"
+    write_settings "$@"
+    printf '%s\n' "$sockets" >"$dir/socket"
     log=$dir/postgres.log
     touch "$log"
     if [ "$(id -u)" = 0 ]; then chown postgres "$log"; fi
@@ -183,20 +189,7 @@ destroy() {
 }
 
 url() {
-    printf 'postgresql://%s@/postrider?host=%s&port=%s\n' "$1" "$sockets" "${PR_PG_PORT:-5432}"
-}
-
-grant() {
-    admin_psql -d postrider <<-'SQL'
-	DO $$
-	DECLARE r text;
-	BEGIN
-	    FOR r IN SELECT rolname FROM pg_roles
-	             WHERE rolname LIKE 'postrider\_%' AND rolname <> 'postrider_owner' LOOP
-	        EXECUTE format('GRANT %I TO postrider', r);
-	    END LOOP;
-	END $$;
-	SQL
+    printf 'postgresql://%s@/%s?host=%s&port=%s\n' "$1" "$2" "$sockets" "$port"
 }
 
 # The content of what migrate does decides whether a template is still good.
@@ -214,13 +207,13 @@ template() {
     flock 7
     if [ ! -e "$dir/ready" ]; then
         destroy
-        PR_PG_FSYNC=off start 7>&- # fast to make; a clone writes its own settings
-        "$program" migrate --database-url "$(url postgres)" >"$dir/migrate.log" 2>&1 7>&- || {
+        start fsync=off 7>&- # fast to make; a clone has its own settings
+        "$program" migrate --database-url "$(url postgres postrider)" --login postrider \
+            >"$dir/migrate.log" 2>&1 7>&- || {
             cat "$dir/migrate.log" >&2
             stop
             fail "migrate failed"
         }
-        grant
         stop
         touch "$dir/ready"
     fi
@@ -230,7 +223,6 @@ template() {
 clone() {
     local source
     source=$(realpath -- "$1/data")
-    locate "$2"
     [ ! -e "$data" ] || fail "$data exists"
     make_data_dir
     cp -a --reflink=auto "$source/." "$(realpath -- "$data")/"
@@ -238,30 +230,25 @@ clone() {
 
 verb=${1:-}
 [ $# -ge 2 ] || {
-    sed -n '3,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '5,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
 }
 shift
 locate "$1"
 shift
 case $verb in
-start)
-    mkdir -p -- "$dir"
-    start
-    ;;
+start) start "$@" ;;
 stop) stop "$@" ;;
 restart)
     stop "$@"
     start
     ;;
 destroy) destroy ;;
-url) url postrider ;;
-admin-url) url postgres ;;
-tcp-url) printf 'postgresql://postrider@127.0.0.1:%s/postrider\n' "${PR_PG_PORT:?set PR_PG_PORT}" ;;
+url) url postrider "${1:-postrider}" ;;
+admin-url) url postgres "${1:-postrider}" ;;
 pid) running_pid ;;
-grant) grant ;;
 template) template "$@" ;;
-clone) clone "$dir" "$1" ;;
+clone) clone "$@" ;;
 psql) admin_psql -d postrider "$@" ;;
 *) fail "no verb \"$verb\"" ;;
 esac
