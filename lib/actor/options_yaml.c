@@ -230,7 +230,8 @@ pr_rc_t pr_config_read_yaml(pr_config_t *config, const char *file, pr_bytes_t te
     reader_t self = {.config = config, .file = file, .error = error};
     if (yaml_parser_initialize(&self.parser) == 0)
         abort(); /* out of memory */
-    yaml_parser_set_input_string(&self.parser, text.data, text.len);
+    const unsigned char *input = text.len > 0 ? text.data : (const unsigned char *)"";
+    yaml_parser_set_input_string(&self.parser, input, text.len); /* asserts on NULL */
     pr_rc_t rc = read_document(&self);
     yaml_event_delete(&self.event);
     yaml_parser_delete(&self.parser);
