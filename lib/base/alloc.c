@@ -4,13 +4,13 @@
  */
 #include "base/alloc.h"
 
+#include "base/assert.h"
+
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/assert.h"
 
 /* No single thing in this house is larger than half the address space. */
 #define MAX_BYTES ((size_t)PTRDIFF_MAX)
@@ -47,7 +47,8 @@ void pr_free(void *ptr)
 
 void pr_free_ptr(void *ptr_to_ptr)
 {
-    /* memcpy: the variable is a char *, uint8_t * ...; reading it as void * would break aliasing. */
+    /* memcpy: the variable is a char *, uint8_t * ...; reading it as void * would break aliasing.
+     */
     void *ptr;
     memcpy(&ptr, ptr_to_ptr, sizeof ptr);
     free(ptr);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/buffer.h"
 
+#include "base/alloc.h"
+#include "base/assert.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/alloc.h"
-#include "base/assert.h"
 
 #define FIRST_ROOM_BYTES 64
 

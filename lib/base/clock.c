@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
 
+#include "base/assert.h"
+
 #include <errno.h>
 #include <sys/random.h>
 #include <time.h>
-
-#include "base/assert.h"
 
 static int64_t read_us(clockid_t clock)
 {

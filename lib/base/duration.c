@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/duration.h"
 
+#include "base/assert.h"
+#include "base/buffer.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/assert.h"
-#include "base/buffer.h"
 
 static const struct {
     const char *name;

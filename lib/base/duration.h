@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Durations as people write them: a whole number and a unit, "250ms" "5s" "10m" "6h" "3d". No sign, no
- * fraction, no space; "0" needs no unit. Read and written in milliseconds.
+ * Durations as people write them: a whole number and a unit, "250ms" "5s" "10m" "6h" "3d". No sign,
+ * no fraction, no space; "0" needs no unit. Read and written in milliseconds.
  */
 #ifndef PR_BASE_DURATION_H
 #define PR_BASE_DURATION_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PR_DURATION_TEXT_MAX 24                          /* with the NUL */
+#define PR_DURATION_TEXT_MAX 24                            /* with the NUL */
 #define PR_DURATION_MAX_MS ((int64_t)36500 * 86400 * 1000) /* a hundred years */
 
 /* The whole of text[0..len) must be one duration. False: not one, or above PR_DURATION_MAX_MS. */

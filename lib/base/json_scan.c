@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * scan_* functions read one thing at the cursor: they move it past the thing and return true, or return false.
+ * scan_* functions read one thing at the cursor: they move it past the thing and return true, or
+ * return false.
  */
 #include "base/json_scan.h"
 
-#include <string.h>
-
 #include "base/assert.h"
+
+#include <string.h>
 
 typedef struct {
     const uint8_t *at, *end;
@@ -70,7 +71,8 @@ static bool scan_number(cursor_t *self)
     return true;
 }
 
-/* One code point of UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, at most U+10FFFF. */
+/* One code point of UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, at most U+10FFFF.
+ */
 static bool scan_utf8(cursor_t *self)
 {
     size_t left = (size_t)(self->end - self->at);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A record is built in one fixed buffer and leaves with one write(2), so that lines of several processes
- * on one stderr do not mix. A record that is too long is cut and ends with "...".
+ * A record is built in one fixed buffer and leaves with one write(2), so that lines of several
+ * processes on one stderr do not mix. A record that is too long is cut and ends with "...".
  *
  * The caller's format is walked here, conversion by conversion, because only so can the values of
  * %s be told apart from the text around them and be escaped.
  */
 #include "base/log.h"
+
+#include "base/assert.h"
+#include "base/clock.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -15,9 +18,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "base/assert.h"
-#include "base/clock.h"
 
 #define LINE_MAX_BYTES 4096 /* PIPE_BUF on Linux: a write to a pipe up to this is never torn */
 #define REPEAT_MS 10000
@@ -119,9 +119,9 @@ static void add_escaped(line_t *line, const char *value, size_t len)
 typedef struct {
     char text[24];
     char letter;
-    int longs;    /* number of 'l' */
-    bool is_size; /* 'z' */
-    bool is_max;  /* 'j' */
+    int longs;     /* number of 'l' */
+    bool is_size;  /* 'z' */
+    bool is_max;   /* 'j' */
     int precision; /* of "%.Ns" and "%.*s"; -1 none */
 } conversion_t;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/map.h"
 
-#include <stdbool.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
+
+#include <stdbool.h>
 
 #define FIRST_SLOTS 16
 #define MAX_COUNT ((size_t)1 << 31)

@@ -13,18 +13,18 @@
 #ifndef PR_BASE_MAP_H
 #define PR_BASE_MAP_H
 
+#include "base/rc.h"
+
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/rc.h"
 
 typedef struct pr_map_t pr_map_t;
 
 pr_map_t *pr_map_new(size_t max_count, uint64_t seed); /* max_count: 1 to 2^31 entries */
 void pr_map_destroy(pr_map_t **self);
 
-/* Inserts or replaces. *old (may be NULL) = the value replaced, else NULL. PR_BAD: the key is new and
- * the map holds max_count already; nothing changed. value must not be NULL. */
+/* Inserts or replaces. *old (may be NULL) = the value replaced, else NULL. PR_BAD: the key is new
+ * and the map holds max_count already; nothing changed. value must not be NULL. */
 PR_CHECK pr_rc_t pr_map_put(pr_map_t *self, uint64_t key, void *value, void **old);
 void *pr_map_get(const pr_map_t *self, uint64_t key); /* NULL: not there */
 void *pr_map_remove(pr_map_t *self, uint64_t key);    /* the value removed, or NULL */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/address.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/buffer.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #define IP_TEXT_MAX 48
@@ -22,7 +21,8 @@ bool pr_ip_parse(const char *text, size_t len, pr_ip_t *out)
     memcpy(copy, text, len);
     copy[len] = '\0';
     *out = (pr_ip_t){0};
-    if (inet_pton(AF_INET, copy, out->bytes) == 1) /* strict: four decimal parts, no leading zeros */
+    if (inet_pton(AF_INET, copy, out->bytes) ==
+        1) /* strict: four decimal parts, no leading zeros */
         return true;
     out->is_ipv6 = inet_pton(AF_INET6, copy, out->bytes) == 1;
     return out->is_ipv6;
@@ -64,8 +64,9 @@ typedef struct {
     const char *word;
 } range_t;
 
-/* The more special before the more general. Sources: IANA IPv4 special-purpose registry; the clouds' metadata services
- * (AWS, GCP, Azure: 169.254.169.254; Azure's wire server 168.63.129.16; Alibaba 100.100.100.200). */
+/* The more special before the more general. Sources: IANA IPv4 special-purpose registry; the
+ * clouds' metadata services (AWS, GCP, Azure: 169.254.169.254; Azure's wire server 168.63.129.16;
+ * Alibaba 100.100.100.200). */
 static const range_t ipv4_ranges[] = {
     {{169, 254, 169, 254}, 32, "metadata"},
     {{168, 63, 129, 16}, 32, "metadata"},
@@ -88,11 +89,12 @@ static const range_t ipv4_ranges[] = {
     {{240}, 4, "reserved"},
 };
 
-/* IANA IPv6 special-purpose registry. Whatever is not listed and not in 2000::/3 is not global unicast. */
+/* IANA IPv6 special-purpose registry. Whatever is not listed and not in 2000::/3 is not global
+ * unicast. */
 static const range_t ipv6_ranges[] = {
     {{[15] = 1}, 128, "loopback"},
     {{0}, 128, "unspecified"},
-    {{0}, 96, "ipv4_compatible"}, /* RFC 4291, deprecated */
+    {{0}, 96, "ipv4_compatible"},                     /* RFC 4291, deprecated */
     {{0, 0x64, 0xff, 0x9b, 0, 1}, 48, "local_nat64"}, /* RFC 8215 */
     {{0x01, 0}, 64, "discard"},
     {{0xfd, 0, 0x0e, 0xc2, [14] = 0x02, [15] = 0x54}, 128, "metadata"}, /* AWS over IPv6 */
@@ -131,8 +133,8 @@ static pr_ip_t ipv4_at(const pr_ip_t *ip, size_t at)
     return carried;
 }
 
-/* ::ffff:a.b.c.d (mapped, RFC 4291), ::ffff:0:a.b.c.d (translated, RFC 7915), 64:ff9b::a.b.c.d (NAT64, RFC 6052): all traffic
- * ends at a.b.c.d. */
+/* ::ffff:a.b.c.d (mapped, RFC 4291), ::ffff:0:a.b.c.d (translated, RFC 7915), 64:ff9b::a.b.c.d
+ * (NAT64, RFC 6052): all traffic ends at a.b.c.d. */
 static bool carries_ipv4(const pr_ip_t *ip, pr_ip_t *carried)
 {
     static const range_t forms[] = {
@@ -146,7 +148,8 @@ static bool carries_ipv4(const pr_ip_t *ip, pr_ip_t *carried)
     return true;
 }
 
-/* An interface id of ISATAP (RFC 5214), [02]00:5efe:a.b.c.d: a host of that site will hand it to a.b.c.d. */
+/* An interface id of ISATAP (RFC 5214), [02]00:5efe:a.b.c.d: a host of that site will hand it to
+ * a.b.c.d. */
 static bool is_isatap(const pr_ip_t *ip)
 {
     return (ip->bytes[8] & ~0x02) == 0 && ip->bytes[9] == 0 && ip->bytes[10] == 0x5e &&
@@ -194,7 +197,8 @@ static size_t index_of(const char *text, size_t len, char c)
     return found ? (size_t)(found - text) : len;
 }
 
-/* Splits ADDRESS or [ADDRESS] from what follows: "/BITS", ":PORT", "/BITS:PORT". Returns the length taken. */
+/* Splits ADDRESS or [ADDRESS] from what follows: "/BITS", ":PORT", "/BITS:PORT". Returns the length
+ * taken. */
 static size_t read_address(const char *text, size_t len, pr_allow_entry_t *out)
 {
     if (len > 0 && text[0] == '[') {

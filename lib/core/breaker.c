@@ -4,11 +4,12 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 
-static const char *const states[PR_BREAKER_STATES] = {"none",        "closed",        "open",
-                                                      "half_open",   "forced_open",   "forced_closed"};
+static const char *const states[PR_BREAKER_STATES] = {"none",      "closed",      "open",
+                                                      "half_open", "forced_open", "forced_closed"};
 static const char *const events[PR_BREAKER_EVENTS] = {
-    "none",          "success",       "failure",        "trip",       "probe_sent", "probe_success",
-    "probe_failure", "probe_neutral", "probe_returned", "force_open", "force_close", "reset"};
+    "none",           "success",       "failure",       "trip",
+    "probe_sent",     "probe_success", "probe_failure", "probe_neutral",
+    "probe_returned", "force_open",    "force_close",   "reset"};
 
 #define S(state) PR_BREAKER_##state
 
@@ -123,8 +124,7 @@ static pr_breaker_move_t move(pr_breaker_t *self, pr_breaker_event_t event, int6
 void pr_breaker_init(pr_breaker_t *self, uint32_t threshold, int64_t open_ms)
 {
     pr_assert(threshold >= 1 && open_ms >= 1);
-    *self = (pr_breaker_t){
-        .state = PR_BREAKER_CLOSED, .threshold = threshold, .open_ms = open_ms};
+    *self = (pr_breaker_t){.state = PR_BREAKER_CLOSED, .threshold = threshold, .open_ms = open_ms};
 }
 
 pr_breaker_gate_t pr_breaker_allow(const pr_breaker_t *self, int64_t now_ms)

@@ -58,7 +58,8 @@ void pr_bucket_change(pr_bucket_t *self, double rate_per_s, uint32_t burst, int6
     self->full_at_ns = now_ns + self->burst_ns - kept_ns;
 }
 
-/* A token is there when, after taking it, the bucket would be full no later than burst_ns from now. */
+/* A token is there when, after taking it, the bucket would be full no later than burst_ns from now.
+ */
 static int64_t token_at_ns(const pr_bucket_t *self)
 {
     return self->full_at_ns + self->interval_ns - self->burst_ns;

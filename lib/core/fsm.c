@@ -38,8 +38,8 @@ bool pr_fsm_is_final(const pr_fsm_t *self, int state)
 pr_rc_t pr_fsm_diagram(const pr_fsm_t *self, pr_buffer_t *out)
 {
     size_t before = out->len;
-    pr_rc_t rc = pr_buffer_printf(out, "stateDiagram-v2\n    [*] --> %s\n",
-                                  self->states[self->initial]);
+    pr_rc_t rc =
+        pr_buffer_printf(out, "stateDiagram-v2\n    [*] --> %s\n", self->states[self->initial]);
     for (int i = 0; rc == PR_OK && i < self->row_count; i++) {
         const pr_fsm_row_t *row = &self->rows[i];
         if (row->from != row->to)
@@ -98,9 +98,9 @@ const pr_fsm_t pr_fsm_delivery = {
 
 static const char *const job_states[PR_JOB_STATES] = {"none", "waiting", "parked", "dispatched",
                                                       "done", "dropped", "dead"};
-static const char *const job_events[PR_JOB_EVENTS] = {
-    "none",  "dispatch",    "park",    "unpark", "drop", "succeed",
-    "retry", "worker_lost", "give_up", "redrive"};
+static const char *const job_events[PR_JOB_EVENTS] = {"none",    "dispatch", "park",  "unpark",
+                                                      "drop",    "succeed",  "retry", "worker_lost",
+                                                      "give_up", "redrive"};
 
 #define J(state) PR_JOB_##state
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * State machines as rows of data: from, event, to, a sentence for the log. The same rows decide, are checked
- * against the SQL constraints by tests, and are printed as diagrams into docs.
+ * State machines as rows of data: from, event, to, a sentence for the log. The same rows decide,
+ * are checked against the SQL constraints by tests, and are printed as diagrams into docs.
  *
- * A pair (state, event) without a row has a defined outcome: pr_fsm_next gives PR_FSM_REFUSED, nothing moves.
- * Here also: the tables of a notification (a delivery) and of a job (docs/states.md).
+ * A pair (state, event) without a row has a defined outcome: pr_fsm_next gives PR_FSM_REFUSED,
+ * nothing moves. Here also: the tables of a notification (a delivery) and of a job
+ * (docs/states.md).
  */
 #ifndef PR_CORE_FSM_H
 #define PR_CORE_FSM_H
 
+#include "base/buffer.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/buffer.h"
 
 #define PR_FSM_REFUSED 0 /* state number 0 is no state */
 
@@ -57,14 +58,14 @@ typedef enum {
 
 typedef enum {
     PR_DELIVERY_EVENT_NONE = 0,
-    PR_DELIVERY_SEND,     /* a try starts */
-    PR_DELIVERY_HOLD,     /* breaker open, endpoint disabled or paused */
-    PR_DELIVERY_CANCEL,   /* the application's wish, or no endpoint */
-    PR_DELIVERY_ACCEPT,   /* the success rule holds */
-    PR_DELIVERY_FAIL,     /* the try failed, retries are left */
-    PR_DELIVERY_EXHAUST,  /* the try failed, none is left */
-    PR_DELIVERY_EXPIRE,   /* older than max_age */
-    PR_DELIVERY_REDRIVE,  /* a person drives a dead one again */
+    PR_DELIVERY_SEND,    /* a try starts */
+    PR_DELIVERY_HOLD,    /* breaker open, endpoint disabled or paused */
+    PR_DELIVERY_CANCEL,  /* the application's wish, or no endpoint */
+    PR_DELIVERY_ACCEPT,  /* the success rule holds */
+    PR_DELIVERY_FAIL,    /* the try failed, retries are left */
+    PR_DELIVERY_EXHAUST, /* the try failed, none is left */
+    PR_DELIVERY_EXPIRE,  /* older than max_age */
+    PR_DELIVERY_REDRIVE, /* a person drives a dead one again */
     PR_DELIVERY_EVENTS,
 } pr_delivery_event_t;
 

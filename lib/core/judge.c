@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/judge.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/json_scan.h"
+
+#include <string.h>
 
 #define PATH_DEPTH_MAX 8
 
@@ -235,8 +235,7 @@ bool pr_outcome_is_attempt(pr_outcome_t outcome)
 
 const char *pr_outcome_name(pr_outcome_t outcome)
 {
-    static const char *const names[PR_OUTCOMES] = {"?",           "delivered", "refused",
-                                                   "throttled",   "gone",      "unreachable",
-                                                   "own_fault",   "returned"};
+    static const char *const names[PR_OUTCOMES] = {"?",    "delivered",   "refused",   "throttled",
+                                                   "gone", "unreachable", "own_fault", "returned"};
     return outcome > PR_OUTCOME_NONE && outcome < PR_OUTCOMES ? names[outcome] : "?";
 }

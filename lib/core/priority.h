@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The class of a notification (N6): 0 large amount or VIP merchant, 1 normal, 2 small. Large and VIP win over small. What is not
- * known is normal.
+ * The class of a notification (N6): 0 large amount or VIP merchant, 1 normal, 2 small. Large and
+ * VIP win over small. What is not known is normal.
  */
 #ifndef PR_CORE_PRIORITY_H
 #define PR_CORE_PRIORITY_H
@@ -21,8 +21,9 @@ typedef struct {
 
 pr_tier_t pr_tier_parse(const char *text); /* vip | normal | small; PR_TIER_NONE when unknown */
 
-/* asked: the caller's class, -1 = not given; another unknown number counts as 1. amount_minor -1 = not given.
- * rule NULL = no thresholds for this currency. Returns 0..2. */
-int pr_priority_class(int asked, int64_t amount_minor, pr_tier_t tier, const pr_priority_rule_t *rule);
+/* asked: the caller's class, -1 = not given; another unknown number counts as 1. amount_minor -1 =
+ * not given. rule NULL = no thresholds for this currency. Returns 0..2. */
+int pr_priority_class(int asked, int64_t amount_minor, pr_tier_t tier,
+                      const pr_priority_rule_t *rule);
 
 #endif

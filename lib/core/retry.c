@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/retry.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/buffer.h"
 #include "base/duration.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #define DEFAULT_JITTER_PERCENT 10
 #define CHARGE_JITTER_MS 500

@@ -21,10 +21,10 @@
 #ifndef PR_CORE_RETRY_H
 #define PR_CORE_RETRY_H
 
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "base/error.h"
 
 #define PR_RETRY_LIST_MAX 64
 #define PR_RETRY_TRIES_MAX 1000
@@ -48,26 +48,28 @@ typedef enum {
 
 typedef struct {
     pr_retry_kind_t kind;
-    uint32_t retries;         /* tries after the first: 1..PR_RETRY_TRIES_MAX; list: entries in list_ms */
-    uint32_t jitter_percent;  /* 0..100 of the delay; excludes jitter_ms */
-    bool jitter_both_ways;    /* the percentage is taken off as well as added */
-    int64_t jitter_ms;        /* 0 or more */
-    int64_t base_ms;          /* all but list */
-    int64_t cap_ms;           /* bounds what pr_retry_delay_ms returns, always > 0 */
+    uint32_t retries; /* tries after the first: 1..PR_RETRY_TRIES_MAX; list: entries in list_ms */
+    uint32_t jitter_percent; /* 0..100 of the delay; excludes jitter_ms */
+    bool jitter_both_ways;   /* the percentage is taken off as well as added */
+    int64_t jitter_ms;       /* 0 or more */
+    int64_t base_ms;         /* all but list */
+    int64_t cap_ms;          /* bounds what pr_retry_delay_ms returns, always > 0 */
     int64_t list_ms[PR_RETRY_LIST_MAX];
 } pr_retry_policy_t;
 
-/* PR_BAD: error->text says what is wrong and where; *out is then unchanged. text: NUL-terminated. */
+/* PR_BAD: error->text says what is wrong and where; *out is then unchanged. text: NUL-terminated.
+ */
 PR_CHECK pr_rc_t pr_retry_parse(const char *text, pr_retry_policy_t *out, pr_error_t *error);
 /* The policy of PR_RETRY_NOTIFICATION_TEXT. */
 pr_retry_policy_t pr_retry_notification(void);
 
-/* Milliseconds to wait after try number `attempt` (from 1) failed. random: 64 uniform bits. Saturates;
- * 0 <= result <= cap_ms. Past the last retry: the last one's delay. */
+/* Milliseconds to wait after try number `attempt` (from 1) failed. random: 64 uniform bits.
+ * Saturates; 0 <= result <= cap_ms. Past the last retry: the last one's delay. */
 int64_t pr_retry_delay_ms(const pr_retry_policy_t *self, uint32_t attempt, uint64_t random);
 /* True once `attempts` tries were made and none is left (attempts > retries). */
 bool pr_retry_exhausted(const pr_retry_policy_t *self, uint32_t attempts);
-/* Multiplies every duration by time_scale (0 < time_scale <= 1); what was > 0 stays >= 1 ms. For tests and demos. */
+/* Multiplies every duration by time_scale (0 < time_scale <= 1); what was > 0 stays >= 1 ms. For
+ * tests and demos. */
 void pr_retry_scale(pr_retry_policy_t *self, double time_scale);
 /* The canonical text: parses back to the same policy. */
 void pr_retry_format(const pr_retry_policy_t *self, char out[PR_RETRY_TEXT_MAX]);

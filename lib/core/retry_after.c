@@ -24,8 +24,7 @@ static pr_bytes_t trim(pr_bytes_t value)
         value.data++;
         value.len--;
     }
-    while (value.len > 0 &&
-           (value.data[value.len - 1] == ' ' || value.data[value.len - 1] == '\t'))
+    while (value.len > 0 && (value.data[value.len - 1] == ' ' || value.data[value.len - 1] == '\t'))
         value.len--;
     return value;
 }
@@ -105,8 +104,7 @@ static int64_t days_since_1970(const date_t *d)
     int64_t era = (year >= 0 ? year : year - 399) / 400;
     int64_t year_of_era = year - era * 400;
     int64_t day_of_year = (153 * (d->month + (d->month > 2 ? -3 : 9)) + 2) / 5 + d->day - 1;
-    int64_t day_of_era =
-        year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     return era * 146097 + day_of_era - 719468;
 }
 
@@ -146,8 +144,8 @@ static bool read_asctime(cursor_t c, date_t *d)
            c.at == c.end;
 }
 
-/* RFC 9110: a two-digit year that seems more than 50 years ahead is the most recent year in the past that ends
- * so. The century is found by counting up from 1900. */
+/* RFC 9110: a two-digit year that seems more than 50 years ahead is the most recent year in the
+ * past that ends so. The century is found by counting up from 1900. */
 static void resolve_century(date_t *d, int64_t now_s)
 {
     const int64_t fifty_years_s = (int64_t)50 * 31556952;
@@ -164,10 +162,10 @@ static void resolve_century(date_t *d, int64_t now_s)
 bool pr_http_date_parse(pr_bytes_t value, int64_t now_s, int64_t *seconds)
 {
     value = trim(value);
-    cursor_t c = {value.data, value.data + value.len};
-    date_t d = {0};
     if (value.len == 0)
         return false;
+    cursor_t c = {value.data, value.data + value.len};
+    date_t d = {0};
     if (read_rfc850(c, &d)) {
         /* 29 February exists in some centuries only: check the day after the year is known. */
         resolve_century(&d, now_s);

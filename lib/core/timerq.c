@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/timerq.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define ARITY 4
 #define FIRST_ROOM 64
@@ -14,7 +14,8 @@
 #define DUE_MAX_MS (((int64_t)1 << 40) - 1)
 
 typedef struct {
-    uint64_t key; /* due_ms << ORDER_BITS | order of arrival: unique, so the heap's order is total */
+    uint64_t
+        key; /* due_ms << ORDER_BITS | order of arrival: unique, so the heap's order is total */
     uint64_t id;
 } entry_t;
 

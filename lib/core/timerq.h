@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * pr_timerq_t: what is due next. A 4-ary heap of 16-byte entries (a 4-ary heap touches fewer cache
- * lines than a binary one: LaMarca and Ladner, "The influence of caches on the performance of heaps", 1996).
- * Entries with equal deadlines come out in the order in which they went in.
+ * lines than a binary one: LaMarca and Ladner, "The influence of caches on the performance of
+ * heaps", 1996). Entries with equal deadlines come out in the order in which they went in.
  *
- * Removal is lazy: an id that is no longer wanted is ignored by the caller when it comes out (put a generation into the id, or
- * look the id up); pr_timerq_remove_if takes out many at once.
+ * Removal is lazy: an id that is no longer wanted is ignored by the caller when it comes out (put a
+ * generation into the id, or look the id up); pr_timerq_remove_if takes out many at once.
  *
- * Deadlines are milliseconds on one clock, clamped to 0 .. 2^40-1 (34 years), so a monotonic clock, not the time of day.
- * Packed key: 40 bits deadline, 24 bits order of arrival; when the 24 bits run out all are renumbered, which is
- * why a queue holds at most 2^23 entries. One thread.
+ * Deadlines are milliseconds on one clock, clamped to 0 .. 2^40-1 (34 years), so a monotonic clock,
+ * not the time of day. Packed key: 40 bits deadline, 24 bits order of arrival; when the 24 bits run
+ * out all are renumbered, which is why a queue holds at most 2^23 entries. One thread.
  */
 #ifndef PR_CORE_TIMERQ_H
 #define PR_CORE_TIMERQ_H
 
+#include "base/rc.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/rc.h"
 
 #define PR_TIMERQ_MAX ((size_t)1 << 23)
 
@@ -36,11 +36,13 @@ void pr_timerq_destroy(pr_timerq_t **self);
 PR_CHECK pr_rc_t pr_timerq_add(pr_timerq_t *self, int64_t due_ms, uint64_t id);
 /* All or nothing; in array order where deadlines are equal. O(n) for many. */
 PR_CHECK pr_rc_t pr_timerq_add_many(pr_timerq_t *self, const pr_timer_t *timers, size_t count);
-bool pr_timerq_peek(const pr_timerq_t *self, pr_timer_t *out);             /* false: empty */
-bool pr_timerq_pop(pr_timerq_t *self, int64_t now_ms, pr_timer_t *out);    /* false: none with due_ms <= now_ms */
-int64_t pr_timerq_next_ms(const pr_timerq_t *self);                        /* INT64_MAX: empty */
+bool pr_timerq_peek(const pr_timerq_t *self, pr_timer_t *out); /* false: empty */
+bool pr_timerq_pop(pr_timerq_t *self, int64_t now_ms,
+                   pr_timer_t *out);                /* false: none with due_ms <= now_ms */
+int64_t pr_timerq_next_ms(const pr_timerq_t *self); /* INT64_MAX: empty */
 /* Takes out every entry that matches; returns how many. The order of the others is kept. O(n). */
-size_t pr_timerq_remove_if(pr_timerq_t *self, bool (*match)(const pr_timer_t *timer, void *arg), void *arg);
+size_t pr_timerq_remove_if(pr_timerq_t *self, bool (*match)(const pr_timer_t *timer, void *arg),
+                           void *arg);
 size_t pr_timerq_count(const pr_timerq_t *self);
 void pr_timerq_clear(pr_timerq_t *self);
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/url.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/buffer.h"
 #include "core/address.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #define NAME_MAX_BYTES 253 /* RFC 1035 */
@@ -69,7 +68,8 @@ static const char *check_bytes(pr_bytes_t text)
             return "a space or control byte";
         if (strchr("\"<>\\`", c))
             return "one of \" < > \\ ` must be percent-encoded";
-        if (c == '%' && (text.len - i < 3 || !is_hex(text.data[i + 1]) || !is_hex(text.data[i + 2])))
+        if (c == '%' &&
+            (text.len - i < 3 || !is_hex(text.data[i + 1]) || !is_hex(text.data[i + 2])))
             return "% without two hex digits";
     }
     return NULL;
@@ -128,7 +128,8 @@ static const char *check_label(pr_bytes_t label)
     return NULL;
 }
 
-/* Some resolvers read "127.1", "2130706433" and "0x7f.1" as addresses (WHATWG URL, "ends in a number"). */
+/* Some resolvers read "127.1", "2130706433" and "0x7f.1" as addresses (WHATWG URL, "ends in a
+ * number"). */
 static bool is_number(pr_bytes_t label)
 {
     size_t i = 0;

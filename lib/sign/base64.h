@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Base64 of RFC 4648 section 4. Reading is strict, so that every value has one text (with or without its padding): no white
- * space, no bits left over.
+ * Base64 of RFC 4648 section 4. Reading is strict, so that every value has one text (with or
+ * without its padding): no white space, no bits left over.
  */
 #ifndef PR_SIGN_BASE64_H
 #define PR_SIGN_BASE64_H
 
+#include "base/buffer.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/buffer.h"
 
 #define PR_BASE64_LEN(bytes) (((bytes) + 2) / 3 * 4) /* without a NUL */
 

@@ -24,7 +24,8 @@ static void free_pkey(EVP_PKEY **key)
     EVP_PKEY_free(*key);
 }
 
-/* libcrypto's queue of errors is per thread: what we refused must not surface in the next TLS call. */
+/* libcrypto's queue of errors is per thread: what we refused must not surface in the next TLS call.
+ */
 static bool result(bool ok)
 {
     if (!ok)

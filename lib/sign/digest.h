@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The few primitives of libcrypto that signatures need, with one way to fail: false, only when libcrypto refuses (MD5 in
- * a FIPS build) or, for verify, when the signature is wrong.
+ * The few primitives of libcrypto that signatures need, with one way to fail: false, only when
+ * libcrypto refuses (MD5 in a FIPS build) or, for verify, when the signature is wrong.
  */
 #ifndef PR_SIGN_DIGEST_H
 #define PR_SIGN_DIGEST_H
 
+#include "base/buffer.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "base/buffer.h"
 
 #define PR_SHA256_BYTES 32
 #define PR_MD5_BYTES 16

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sign/form.h"
 
-#include <string.h>
-
 #include "base/json_scan.h"
+
+#include <string.h>
 
 void pr_form_init(pr_form_t *self, size_t max_bytes)
 {
@@ -59,11 +59,11 @@ static size_t place_of(const pr_form_t *self, pr_bytes_t name, bool *found)
 static void remove_at(pr_form_t *self, size_t at)
 {
     self->count--;
-    memmove(&self->fields[at], &self->fields[at + 1],
-            (self->count - at) * sizeof self->fields[0]);
+    memmove(&self->fields[at], &self->fields[at + 1], (self->count - at) * sizeof self->fields[0]);
 }
 
-/* field points at bytes that are appended already. PR_BAD: the name is empty, known or one too many. */
+/* field points at bytes that are appended already. PR_BAD: the name is empty, known or one too
+ * many. */
 static pr_rc_t insert(pr_form_t *self, pr_form_field_t field)
 {
     bool found;
@@ -180,8 +180,8 @@ static pr_rc_t add_pair(pr_form_t *self, pr_bytes_t pair)
         return PR_BAD;
     field.value_at = self->bytes.len;
     field.name_len = field.value_at - field.name_at;
-    if (append_unescaped(&self->bytes,
-                         pr_bytes(pair.data + value_from, pair.len - value_from)) != PR_OK)
+    if (append_unescaped(&self->bytes, pr_bytes(pair.data + value_from, pair.len - value_from)) !=
+        PR_OK)
         return PR_BAD;
     field.value_len = self->bytes.len - field.value_at;
     return insert(self, field);
@@ -258,7 +258,8 @@ pr_rc_t pr_form_urlencode(const pr_form_t *self, pr_buffer_t *out)
     for (size_t i = 0; i < self->count; i++) {
         if ((i > 0 && pr_buffer_append(out, "&", 1) != PR_OK) ||
             append_escaped(out, name_of(self, i)) != PR_OK ||
-            pr_buffer_append(out, "=", 1) != PR_OK || append_escaped(out, value_of(self, i)) != PR_OK)
+            pr_buffer_append(out, "=", 1) != PR_OK ||
+            append_escaped(out, value_of(self, i)) != PR_OK)
             return PR_BAD;
     }
     return PR_OK;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parameters of the form schemes: made from the top-level fields of a JSON object or read from a form body, sorted by the bytes
- * of their names, written as the string to sign or as application/x-www-form-urlencoded.
- * Names are unique; empty values are dropped on the way in. Owns its bytes: free it.
+ * Parameters of the form schemes: made from the top-level fields of a JSON object or read from a
+ * form body, sorted by the bytes of their names, written as the string to sign or as
+ * application/x-www-form-urlencoded. Names are unique; empty values are dropped on the way in. Owns
+ * its bytes: free it.
  */
 #ifndef PR_SIGN_FORM_H
 #define PR_SIGN_FORM_H
@@ -26,10 +27,12 @@ typedef struct {
 void pr_form_init(pr_form_t *self, size_t max_bytes);
 void pr_form_free(pr_form_t *self);
 
-/* Puts one parameter, replacing one of that name. PR_BAD: too many or too large. An empty value removes. */
+/* Puts one parameter, replacing one of that name. PR_BAD: too many or too large. An empty value
+ * removes. */
 PR_CHECK pr_rc_t pr_form_set(pr_form_t *self, const char *name, const char *value);
 /* PR_BAD: not a JSON object, a name twice, an empty name, more than max_fields, too large. */
-PR_CHECK pr_rc_t pr_form_read_json(pr_form_t *self, pr_bytes_t json, size_t max_fields, pr_error_t *error);
+PR_CHECK pr_rc_t pr_form_read_json(pr_form_t *self, pr_bytes_t json, size_t max_fields,
+                                   pr_error_t *error);
 /* PR_BAD: bad percent escape, a name twice, an empty name, too many, too large. */
 PR_CHECK pr_rc_t pr_form_read_urlencoded(pr_form_t *self, pr_bytes_t body);
 /* An empty view when not there. */

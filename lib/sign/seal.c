@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sign/seal.h"
 
-#include <string.h>
-
 #include "base/assert.h"
 
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+
+#include <string.h>
 
 #define VERSION 1
 #define NONCE_AT 2
@@ -80,8 +80,7 @@ static bool encrypt(const pr_master_key_t *key, const uint8_t *nonce, const uint
     int len = 0, last = 0;
     __attribute__((cleanup(free_ctx))) EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
     return ctx && begin(ctx, key, nonce, head, merchant_id, 1) &&
-           (plain.len == 0 ||
-            EVP_CipherUpdate(ctx, at, &len, plain.data, (int)plain.len) == 1) &&
+           (plain.len == 0 || EVP_CipherUpdate(ctx, at, &len, plain.data, (int)plain.len) == 1) &&
            EVP_CipherFinal_ex(ctx, at + len, &last) == 1 &&
            EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_GET_TAG, TAG_BYTES, at + plain.len) == 1;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sign/secret.h"
 
-#include <string.h>
-
 #include "base/assert.h"
 #include "sign/base64.h"
 #include "sign/digest.h"
 
 #include <openssl/crypto.h>
+
+#include <string.h>
 
 #define HMAC_KEY_MIN_BYTES 24 /* Standard Webhooks 1.0: 24 to 64 */
 #define HMAC_KEY_MAX_BYTES 64

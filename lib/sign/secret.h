@@ -7,17 +7,18 @@
  *   whpk_BASE64    an ed25519 public key, 32 bytes
  *   anything else  16 to 128 printable ASCII bytes, used as they are
  *
- * HMAC signatures use the decoded bytes; form signatures (MD5 and HMAC with &key=) use the text as written, because that is
- * what their receivers paste into their code. Never logged. pr_secret_wipe when done.
+ * HMAC signatures use the decoded bytes; form signatures (MD5 and HMAC with &key=) use the text as
+ * written, because that is what their receivers paste into their code. Never logged. pr_secret_wipe
+ * when done.
  */
 #ifndef PR_SIGN_SECRET_H
 #define PR_SIGN_SECRET_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buffer.h"
 #include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 #define PR_SECRET_TEXT_MAX 129 /* with the NUL */
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sign/sign.h"
 
-#include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "sign/base64.h"
@@ -13,6 +8,11 @@
 #include "sign/form.h"
 
 #include <openssl/crypto.h>
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #define TIMESTAMP_TEXT_MAX 24
 #define FORM_SIGN_MAX (2 * PR_SHA256_BYTES + 1)
@@ -216,9 +216,9 @@ static pr_rc_t sign_form(const pr_sign_request_t *request, const char *timestamp
     pr_form_t form;
     pr_form_init(&form, PR_SIGN_FORM_MAX_BYTES);
     pr_rc_t rc = fill_form(request, timestamp, &form, error);
-    if (rc == PR_OK && (form_sign(request->scheme, request->secret, &form, current) != PR_OK ||
-                        (request->next &&
-                         form_sign(request->scheme, request->next, &form, next) != PR_OK)))
+    if (rc == PR_OK &&
+        (form_sign(request->scheme, request->secret, &form, current) != PR_OK ||
+         (request->next && form_sign(request->scheme, request->next, &form, next) != PR_OK)))
         rc = refused_by_crypto(error);
     if (rc == PR_OK && (pr_form_set(&form, "sign", current) != PR_OK ||
                         pr_form_urlencode(&form, &out->body) != PR_OK))
@@ -244,15 +244,16 @@ static bool is_id(const char *text)
 
 static pr_rc_t check(const pr_sign_request_t *request, pr_error_t *error)
 {
-    pr_secret_kind_t wanted = request->scheme == PR_SCHEME_ED25519 ? PR_SECRET_ED25519_PRIVATE
-                                                                   : PR_SECRET_SYMMETRIC;
+    pr_secret_kind_t wanted =
+        request->scheme == PR_SCHEME_ED25519 ? PR_SECRET_ED25519_PRIVATE : PR_SECRET_SYMMETRIC;
     if (!is_id(request->notify_id))
         return bad(error, "the notify id wants 1 to 64 letters, digits and ._-");
     if (request->timestamp_s < 0)
         return bad(error, "the timestamp is negative");
     if (request->secret->kind != wanted || (request->next && request->next->kind != wanted))
-        return bad(error, wanted == PR_SECRET_SYMMETRIC ? "this scheme wants a whsec_ or text secret"
-                                                        : "ed25519 wants a whsk_ secret");
+        return bad(error, wanted == PR_SECRET_SYMMETRIC
+                              ? "this scheme wants a whsec_ or text secret"
+                              : "ed25519 wants a whsk_ secret");
     return PR_OK;
 }
 
@@ -305,8 +306,7 @@ bool pr_verify_signature(const pr_secret_t *secret, pr_bytes_t body, const char 
                          const char *x_signature_text)
 {
     char expected[2 * PR_SHA256_BYTES + 1];
-    return secret->kind == PR_SECRET_SYMMETRIC &&
-           x_signature(secret, body, timestamp, expected) &&
+    return secret->kind == PR_SECRET_SYMMETRIC && x_signature(secret, body, timestamp, expected) &&
            same_text(pr_bytes_text(x_signature_text), expected);
 }
 
@@ -315,8 +315,7 @@ static bool verify_v1a(const pr_secret_t *secret, pr_bytes_t token, pr_bytes_t m
 {
     uint8_t signature[PR_ED25519_SIGNATURE_BYTES];
     size_t len = 0;
-    const uint8_t *key =
-        secret->kind == PR_SECRET_ED25519_PRIVATE ? secret->key + 32 : secret->key;
+    const uint8_t *key = secret->kind == PR_SECRET_ED25519_PRIVATE ? secret->key + 32 : secret->key;
     return token.len > 4 && memcmp(token.data, "v1a,", 4) == 0 &&
            pr_base64_decode(pr_bytes(token.data + 4, token.len - 4), signature, sizeof signature,
                             &len) &&
