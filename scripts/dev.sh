@@ -6,7 +6,7 @@
 jobs=$(nproc)
 
 dev_packages() {
-    scripts/packages.sh ensure base test dev
+    scripts/packages.sh ensure build local test dev
     mkdir -p build
 }
 
@@ -231,7 +231,7 @@ dev_cov() {
 }
 
 release_build() {
-    scripts/packages.sh ensure base test
+    scripts/packages.sh ensure build local test
     scripts/build.sh "$home/build/release" all -DBUILD_TESTING=ON
 }
 
