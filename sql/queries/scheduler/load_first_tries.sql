@@ -10,7 +10,7 @@ FROM unnest($2::bigint[], $3::bigint[]) AS c (lo, hi)
 CROSS JOIN LATERAL (
     SELECT * FROM postrider.job AS n
     WHERE n.seq > c.lo AND n.seq <= c.hi
-    ORDER BY n.seq LIMIT $4) AS j
+    ORDER BY n.seq LIMIT $4::int) AS j
 JOIN postrider.endpoint AS e ON e.id = j.endpoint
 LEFT JOIN LATERAL (
     SELECT b.id, b.version, b.order_no, b.event, b.notify_id, b.notify_url, b.body

@@ -10,7 +10,7 @@ FROM unnest($1::bigint[], $2::smallint[], $4::int[]) AS p (endpoint, class, most
 CROSS JOIN LATERAL (
     SELECT * FROM postrider.job AS n
     WHERE n.endpoint = p.endpoint AND n.class = p.class AND n.due IS NOT NULL
-      AND n.due <= clock_timestamp() + $3 * interval '1 ms'
+      AND n.due <= clock_timestamp() + $3::bigint * interval '1 ms'
     ORDER BY n.due, n.seq LIMIT p.most) AS j
 CROSS JOIN LATERAL (
     SELECT b.version, b.order_no, b.event, b.notify_id, b.notify_url, b.body
