@@ -15,6 +15,7 @@
 
 typedef struct {
     const char *listen, *port_file;
+    char *hang; /* owned; receiver.hang borrows it */
     bool json;
     pr_receiver_options_t receiver;
 } settings_t;
@@ -92,7 +93,9 @@ static int parse(int argc, char **argv, settings_t *out)
             out->receiver.hang_permille = (uint32_t)number * 10;
             break;
         case 'n':
-            out->receiver.hang = pr_asprintf(",%s,", optarg); /* lives as long as the process */
+            pr_free(out->hang);
+            out->hang = pr_asprintf(",%s,", optarg);
+            out->receiver.hang = out->hang;
             break;
         case 'J':
             out->json = true;
@@ -156,11 +159,13 @@ int main(int argc, char **argv)
     };
     int code = parse(argc, argv, &settings);
     if (code >= 0) {
+        pr_free(settings.hang);
         return code;
     }
     pr_log_init("receiver", PR_LOG_INFO);
     pr_error_t error = {0};
     pr_rc_t rc = serve(&settings, &error);
+    pr_free(settings.hang);
     if (rc != PR_OK) {
         fprintf(stderr, "postrider-receiver: %s %s\n", error.text, error.code);
     }

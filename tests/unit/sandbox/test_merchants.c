@@ -90,14 +90,15 @@ Test(merchants, a_file_names_tempers_and_secrets)
     cr_expect_str_eq(b->secrets[1], "y");
     cr_expect_null(b->secrets[2]);
     cr_expect_str_eq(temper_of(merchants, "z"), "slow:1s");
-    static const char *const bad[] = {"",
-                                      "[]",
-                                      "{\"a\":1}",
-                                      "{\"a\":{\"temper\":7}}",
-                                      "{\"a\":\"angry\"}",
-                                      "{\"a\":\"gone\",\"a\":\"hang\"}",
-                                      "{\"a\":{\"temper\":\"gone\",\"secrets\":"
-                                      "[\"1\",\"2\",\"3\",\"4\",\"5\"]}}"};
+    static const char *const bad[] = {
+        "",
+        "[]",
+        "{\"a\":1}",
+        "{\"a\":{\"temper\":7}}",
+        "{\"a\":\"angry\"}",
+        "{\"a\":\"gone\",\"a\":\"hang\"}",
+        "{\"a\":{\"temper\":\"gone\",\"secrets\":[\"1\",\"2\",\"3\",\"4\",\"5\"]}}",
+    };
     for (size_t i = 0; i < PR_COUNT(bad); i++) {
         cr_expect_eq(load(merchants, bad[i]), PR_BAD, "%s", bad[i]);
     }
