@@ -35,6 +35,75 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
     FROM postrider.tick AS t WHERE t.class = $1 ORDER BY t.n DESC LIMIT 1
 $$;
 
+-- Says what is wrong with the arguments of enqueue_notification. Apart from it because PL/pgSQL prepares every expression of a
+-- function anew in each transaction: the hot path has four.
+CREATE FUNCTION postrider.enqueue_refuse(
+    order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority int, notify_url text,
+    idempotency_key text, status text, version bigint, occurred_at timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    largest CONSTANT bigint := 9007199254740991;
+    code text := 'PR003';
+    what text;
+    hint text;
+BEGIN
+    IF order_no IS NULL OR order_no = '' OR order_no ~ '[[:cntrl:]]' THEN
+        what := 'order_no is missing or has control characters';
+        hint := 'Pass the order''s number: 1 to 64 printable characters.';
+    ELSIF length(order_no) > 64 THEN
+        code := 'PR008';
+        what := 'order_no is longer than 64 characters';
+        hint := 'Shorten order_no; put further data into payload.';
+    ELSIF length(event) > 64 THEN
+        code := 'PR008';
+        what := 'event is longer than 64 characters';
+        hint := 'Shorten the event''s name; put further data into payload.';
+    ELSIF event IS NULL OR event !~ '^[a-z0-9_]+(\.[a-z0-9_]+)*$' THEN
+        what := 'event is not of the form word.word';
+        hint := 'Use lower case words of a-z, 0-9 and _ joined by dots, such as payment.succeeded.';
+    ELSIF payload IS NULL OR jsonb_typeof(payload) <> 'object' THEN
+        what := 'payload is not a JSON object';
+        hint := 'Pass a jsonb object, {} if there is nothing to add: it becomes "data" in the body.';
+    ELSIF octet_length(payload::text) > 20480 THEN
+        code := 'PR008';
+        what := format('payload has %s bytes, at most 20480', octet_length(payload::text));
+        hint := 'Send a reference and let the merchant fetch the rest.';
+    ELSIF amount_minor NOT BETWEEN 0 AND largest THEN
+        what := 'amount_minor is out of range';
+        hint := 'Amounts are integers in the minor unit of the currency, 0 to 2^53-1.';
+    ELSIF currency !~ '^[A-Z]{3}$' THEN
+        what := 'currency is not an ISO 4217 code';
+        hint := 'Pass three capitals, such as CNY.';
+    ELSIF priority NOT BETWEEN 0 AND 2 THEN
+        what := 'priority is not 0, 1 or 2';
+        hint := 'Leave priority NULL to derive it from amount and merchant.';
+    ELSIF status = '' OR length(status) > 64 OR status ~ '[[:cntrl:]]' THEN
+        what := 'status is empty, longer than 64 characters or has control characters';
+        hint := 'Leave status NULL to use the last word of the event.';
+    ELSIF version NOT BETWEEN 0 AND largest THEN
+        what := 'version is out of range';
+        hint := 'Leave version NULL, or pass a number that grows per order, 0 to 2^53-1.';
+    ELSIF length(idempotency_key) > 255 THEN
+        code := 'PR008';
+        what := 'idempotency_key is longer than 255 characters';
+        hint := 'Use a hash of what makes the call unique.';
+    ELSIF idempotency_key = '' THEN
+        what := 'idempotency_key is empty';
+        hint := 'Pass NULL for no key.';
+    ELSIF length(notify_url) > 512 THEN
+        code := 'PR008';
+        what := 'notify_url is longer than 512 characters';
+        hint := 'Shorten the URL.';
+    ELSIF notify_url IS NOT NULL AND postrider.url_origin(notify_url) IS NULL THEN
+        what := 'notify_url is not a URL that can be called';
+        hint := 'Pass http(s)://host[:port]/path in ASCII, without user, password, fragment or spaces.';
+    ELSE
+        what := 'occurred_at is not a time between the years 1 and 9999';
+        hint := 'Leave occurred_at out to use the transaction''s time.';
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = code, MESSAGE = what, HINT = hint;
+END $$;
+
 CREATE FUNCTION postrider.enqueue_notification(
     merchant_id text, order_no text, event text, payload jsonb,
     amount_minor bigint DEFAULT NULL, currency text DEFAULT NULL, priority int DEFAULT NULL,
@@ -43,99 +112,43 @@ CREATE FUNCTION postrider.enqueue_notification(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_variable
 DECLARE
-    largest CONSTANT bigint := 9007199254740991;    -- 2^53 - 1: what every JSON reader keeps exact
-    key_id CONSTANT text := idempotency_key;
-    new_id uuid := gen_random_uuid();
-    row_id bigint;
-    data text := payload::text;
-    origin text;
-    word text := coalesce(status, split_part(event, '.', -1));
+    new_id uuid;
     args bytea;
     known record;
-    merchant record;
-    lane int := priority;
+    origin text;
 BEGIN
-    -- what the caller wrote ------------------------------------------------------------------------------------
-    IF order_no IS NULL OR order_no = '' OR order_no ~ '[[:cntrl:]]' THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'order_no is missing or has control characters',
-            HINT = 'Pass the order''s number: 1 to 64 printable characters.';
-    ELSIF length(order_no) > 64 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR008', MESSAGE = 'order_no is longer than 64 characters',
-            HINT = 'Shorten order_no; put further data into payload.';
-    ELSIF length(event) > 64 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR008', MESSAGE = 'event is longer than 64 characters',
-            HINT = 'Shorten the event''s name; put further data into payload.';
-    ELSIF event IS NULL OR event !~ '^[a-z0-9_]+(\.[a-z0-9_]+)*$' THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'event is not of the form word.word',
-            HINT = 'Use lower case words of a-z, 0-9 and _ joined by dots, such as payment.succeeded.';
-    ELSIF payload IS NULL OR jsonb_typeof(payload) <> 'object' THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'payload is not a JSON object',
-            HINT = 'Pass a jsonb object, {} if there is nothing to add: it becomes "data" in the body.';
-    ELSIF octet_length(data) > 20480 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR008', MESSAGE = format('payload has %s bytes, at most 20480', octet_length(data)),
-            HINT = 'Send a reference and let the merchant fetch the rest.';
-    ELSIF amount_minor NOT BETWEEN 0 AND largest THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'amount_minor is out of range',
-            HINT = 'Amounts are integers in the minor unit of the currency, 0 to 2^53-1.';
-    ELSIF currency !~ '^[A-Z]{3}$' THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'currency is not an ISO 4217 code',
-            HINT = 'Pass three capitals, such as CNY.';
-    ELSIF priority NOT BETWEEN 0 AND 2 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'priority is not 0, 1 or 2',
-            HINT = 'Leave priority NULL to derive it from amount and merchant.';
-    ELSIF word = '' OR length(word) > 64 OR word ~ '[[:cntrl:]]' THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'status is empty, longer than 64 characters or has control characters',
-            HINT = 'Leave status NULL to use the last word of the event.';
-    ELSIF version NOT BETWEEN 0 AND largest THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'version is out of range',
-            HINT = 'Leave version NULL, or pass a number that grows per order, 0 to 2^53-1.';
-    ELSIF occurred_at IS NULL OR NOT isfinite(occurred_at)
-          OR occurred_at NOT BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59+00' THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'occurred_at is not a time between the years 1 and 9999',
-            HINT = 'Leave occurred_at out to use the transaction''s time.';
-    ELSIF length(key_id) > 255 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR008', MESSAGE = 'idempotency_key is longer than 255 characters',
-            HINT = 'Use a hash of what makes the call unique.';
-    ELSIF key_id = '' THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'idempotency_key is empty',
-            HINT = 'Pass NULL for no key.';
-    END IF;
-    IF notify_url IS NOT NULL THEN
-        IF length(notify_url) > 512 THEN
-            RAISE EXCEPTION USING ERRCODE = 'PR008', MESSAGE = 'notify_url is longer than 512 characters',
-                HINT = 'Shorten the URL.';
-        END IF;
-        origin := postrider.url_origin(notify_url);
-        IF origin IS NULL THEN
-            RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'notify_url is not a URL that can be called',
-                HINT = 'Pass http(s)://host[:port]/path in ASCII, without user, password, fragment or spaces.';
-        END IF;
+    IF (length(order_no) BETWEEN 1 AND 64 AND order_no !~ '[[:cntrl:]]'
+        AND length(event) <= 64 AND event ~ '^[a-z0-9_]+(\.[a-z0-9_]+)*$'
+        AND jsonb_typeof(payload) = 'object' AND octet_length(payload::text) <= 20480
+        AND coalesce(amount_minor, 0) BETWEEN 0 AND 9007199254740991       -- 2^53 - 1: what every JSON reader keeps exact
+        AND coalesce(version, 0) BETWEEN 0 AND 9007199254740991
+        AND coalesce(priority, 0) BETWEEN 0 AND 2
+        AND (currency IS NULL OR currency ~ '^[A-Z]{3}$')
+        AND (status IS NULL OR length(status) BETWEEN 1 AND 64 AND status !~ '[[:cntrl:]]')
+        AND (idempotency_key IS NULL OR length(idempotency_key) BETWEEN 1 AND 255)
+        AND (notify_url IS NULL OR length(notify_url) <= 512 AND postrider.url_origin(notify_url) IS NOT NULL)
+        AND occurred_at BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999+00') IS NOT TRUE THEN
+        PERFORM postrider.enqueue_refuse(order_no, event, payload, amount_minor, currency, priority, notify_url, idempotency_key,
+                                         status, version, occurred_at);
     END IF;
 
-    -- whose it is ----------------------------------------------------------------------------------------------
-    SELECT m.tier, r.large_minor, r.small_minor INTO merchant
-    FROM postrider.merchant AS m LEFT JOIN postrider.priority_rule AS r ON r.currency = currency
-    WHERE m.id = merchant_id;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR001', MESSAGE = format('merchant %L is not known', left(merchant_id, 80)),
-            HINT = 'Add it first: postrider merchant add ID --url URL.';
-    END IF;
-
-    -- said before? ---------------------------------------------------------------------------------------------
-    IF key_id IS NOT NULL THEN
+    IF idempotency_key IS NOT NULL THEN
         -- occurred_at as of this transaction is "not given": a later call with the defaults must be the same call.
         args := sha256(convert_to(jsonb_build_array(order_no, event, payload, amount_minor, currency, priority, notify_url,
             status, version, CASE WHEN occurred_at <> now() THEN extract(epoch FROM occurred_at) END)::text, 'UTF8'));
+        new_id := gen_random_uuid();
         LOOP
             INSERT INTO postrider.idempotency AS i (merchant_id, function, key, args_hash, notify_id)
-            VALUES (merchant_id, 'enqueue_notification', key_id, args, new_id)
+            SELECT merchant_id, 'enqueue_notification', idempotency_key, args, new_id
+            WHERE merchant_id IS NOT NULL
             ON CONFLICT DO NOTHING;      -- waits for another transaction with this key
-            EXIT WHEN FOUND;
+            EXIT WHEN FOUND OR merchant_id IS NULL;
             SELECT i.args_hash, i.notify_id INTO known FROM postrider.idempotency AS i
-            WHERE i.merchant_id = merchant_id AND i.function = 'enqueue_notification' AND i.key = key_id;
+            WHERE i.merchant_id = merchant_id AND i.function = 'enqueue_notification' AND i.key = idempotency_key;
             CONTINUE WHEN NOT FOUND;     -- retention took it between the two statements
             IF known.args_hash <> args THEN
-                RAISE EXCEPTION USING ERRCODE = 'PR002', MESSAGE = format('idempotency_key %L was used with other arguments', key_id),
+                RAISE EXCEPTION USING ERRCODE = 'PR002',
+                    MESSAGE = format('idempotency_key %L was used with other arguments', idempotency_key),
                     HINT = 'Use a new key for another notification, or repeat the first call exactly.';
             END IF;
             RETURN known.notify_id;
@@ -143,30 +156,40 @@ BEGIN
     END IF;
 
     -- At most 100 addresses of a merchant come from notify_url. The relay makes the rows, so those under way are not counted.
-    IF origin IS NOT NULL
-       AND NOT EXISTS (SELECT FROM postrider.endpoint AS e WHERE e.id = postrider.notify_endpoint_id(merchant_id, origin))
-       AND (SELECT count(*) FROM postrider.endpoint AS e WHERE e.merchant_id = merchant_id AND e.id < 0) >= 100 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('merchant %L has 100 addresses from notify_url', merchant_id),
-            HINT = 'Use a configured endpoint: leave notify_url NULL, and add one with postrider merchant add --endpoint.';
+    IF notify_url IS NOT NULL THEN
+        origin := postrider.url_origin(notify_url);
+        IF (SELECT count(*) FROM postrider.endpoint AS e WHERE e.merchant_id = merchant_id AND e.id < 0) >= 100
+           AND NOT EXISTS (SELECT FROM postrider.endpoint AS e WHERE e.id = postrider.notify_endpoint_id(merchant_id, origin)) THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('merchant %L has 100 addresses from notify_url', merchant_id),
+                HINT = 'Use a configured endpoint: leave notify_url NULL, and add one with postrider merchant add --endpoint.';
+        END IF;
     END IF;
 
-    IF lane IS NULL THEN
-        lane := CASE WHEN merchant.tier = 'vip' OR amount_minor >= merchant.large_minor THEN 0
-                     WHEN merchant.tier = 'small' OR amount_minor < merchant.small_minor THEN 2
-                     ELSE 1 END;
-    END IF;
-    row_id := nextval('postrider.outbox_id_seq');
-    version := coalesce(version, row_id);
-    -- The bytes of every try. Keys in the order of contracts.md; merchant_id and event need no escapes.
-    INSERT INTO postrider.outbox (id, class, merchant_id, order_no, event, status, version, notify_id, notify_url, body)
+    -- The row and the bytes of every try: keys in the order of contracts.md; merchant_id and event need no escapes.
+    INSERT INTO postrider.outbox AS o (id, class, merchant_id, order_no, event, status, version, notify_id, notify_url, body)
     OVERRIDING SYSTEM VALUE
-    VALUES (row_id, lane, merchant_id, order_no, event, word, version, new_id, notify_url, convert_to(
-        '{"notify_id":"' || new_id || '","event":"' || event || '","merchant_id":"' || merchant_id
-        || '","order_no":' || to_json(order_no) || ',"payment_id":null,"amount":' || coalesce(amount_minor::text, 'null')
-        || ',"currency":' || coalesce('"' || currency || '"', 'null') || ',"status":' || to_json(word)
-        || ',"version":' || version || ',"occurred_at":"'
-        || to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-        || '","livemode":true,"failure":null,"extra":{},"data":' || data || '}', 'UTF8'));
+    SELECT g.id,
+           CASE WHEN priority IS NOT NULL THEN priority
+                WHEN m.tier = 'vip' OR amount_minor >= r.large_minor THEN 0
+                WHEN m.tier = 'small' OR amount_minor < r.small_minor THEN 2
+                ELSE 1 END,
+           merchant_id, order_no, event, g.status, coalesce(version, g.id), g.notify_id, notify_url,
+           convert_to('{"notify_id":"' || g.notify_id || '","event":"' || event || '","merchant_id":"' || merchant_id
+               || '","order_no":' || to_json(order_no) || ',"payment_id":null,"amount":' || coalesce(amount_minor::text, 'null')
+               || ',"currency":' || coalesce('"' || currency || '"', 'null') || ',"status":' || to_json(g.status)
+               || ',"version":' || coalesce(version, g.id) || ',"occurred_at":"'
+               || to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+               || '","livemode":true,"failure":null,"extra":{},"data":' || payload::text || '}', 'UTF8')
+    FROM postrider.merchant AS m
+    LEFT JOIN postrider.priority_rule AS r ON r.currency = currency
+    CROSS JOIN LATERAL (SELECT nextval('postrider.outbox_id_seq') AS id, coalesce(new_id, gen_random_uuid()) AS notify_id,
+                               coalesce(status, split_part(event, '.', -1)) AS status) AS g
+    WHERE m.id = merchant_id
+    RETURNING o.notify_id INTO new_id;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR001', MESSAGE = format('merchant %L is not known', left(merchant_id, 80)),
+            HINT = 'Add it first: postrider merchant add ID --url URL.';
+    END IF;
     RETURN new_id;
 END $$;
 COMMENT ON FUNCTION postrider.enqueue_notification IS

@@ -20,44 +20,51 @@ WITH c AS MATERIALIZED (
            CASE WHEN c.more THEN c.hi ELSE pg_current_snapshot() END AS hi,
            CASE WHEN c.more THEN c.dt ELSE '0'::xid8 END AS dt, CASE WHEN c.more THEN c.di ELSE 0 END AS di
     FROM c WHERE c.ok
-), r AS MATERIALIZED (
+), r AS MATERIALIZED (              -- each arm with its own LIMIT: read in index order, never sorted whole
     SELECT s.* FROM w CROSS JOIN LATERAL (
-        SELECT o.tx, o.id, o.at, o.kind, o.merchant_id, o.event, o.notify_id, o.notify_url, o.cancel_at, o.cancel_reason,
-               o.ref_at, o.ref_id, o.ref_endpoint
-        FROM postrider.outbox AS o
-        WHERE o.class = $1 AND o.tx >= pg_snapshot_xmax(w.lo) AND o.tx < pg_snapshot_xmax(w.hi)
-          AND (o.tx, o.id) > (w.dt, w.di) AND pg_visible_in_snapshot(o.tx, w.hi)
+        (SELECT o.tx, o.id, o.at, o.kind, o.merchant_id, o.event, o.notify_id, o.notify_url, o.cancel_at, o.cancel_reason,
+                o.ref_at, o.ref_id, o.ref_endpoint
+         FROM postrider.outbox AS o
+         WHERE o.class = $1 AND o.tx >= pg_snapshot_xmax(w.lo) AND o.tx < pg_snapshot_xmax(w.hi)
+           AND (o.tx, o.id) > (w.dt, w.di) AND pg_visible_in_snapshot(o.tx, w.hi)
+         ORDER BY o.tx, o.id LIMIT $3)
         UNION ALL
-        SELECT o.tx, o.id, o.at, o.kind, o.merchant_id, o.event, o.notify_id, o.notify_url, o.cancel_at, o.cancel_reason,
-               o.ref_at, o.ref_id, o.ref_endpoint
-        FROM postrider.outbox AS o
-        WHERE o.class = $1 AND o.tx = ANY (ARRAY(SELECT pg_snapshot_xip(w.lo))::xid8[])
-          AND (o.tx, o.id) > (w.dt, w.di) AND pg_visible_in_snapshot(o.tx, w.hi)
+        (SELECT o.tx, o.id, o.at, o.kind, o.merchant_id, o.event, o.notify_id, o.notify_url, o.cancel_at, o.cancel_reason,
+                o.ref_at, o.ref_id, o.ref_endpoint
+         FROM pg_snapshot_xip(w.lo) AS p (tx) CROSS JOIN LATERAL (
+             SELECT b.tx, b.id, b.at, b.kind, b.merchant_id, b.event, b.notify_id, b.notify_url, b.cancel_at, b.cancel_reason,
+                    b.ref_at, b.ref_id, b.ref_endpoint
+             FROM postrider.outbox AS b
+             WHERE b.class = $1 AND b.tx = p.tx AND (b.tx, b.id) > (w.dt, w.di) AND pg_visible_in_snapshot(b.tx, w.hi)
+             ORDER BY b.tx, b.id LIMIT $3) AS o
+         ORDER BY o.tx, o.id LIMIT $3)
         ORDER BY 1, 2 LIMIT $3) AS s
 ), k AS MATERIALIZED (
-    SELECT count(*)::int AS n, (SELECT r.tx FROM r ORDER BY r.tx DESC, r.id DESC LIMIT 1) AS tx,
-           (SELECT r.id FROM r ORDER BY r.tx DESC, r.id DESC LIMIT 1) AS id
-    FROM r
-), u AS MATERIALIZED (              -- the endpoint of each notify_url
-    SELECT r.tx, r.id, r.merchant_id, g.origin, postrider.notify_endpoint_id(r.merchant_id, g.origin) AS endpoint
-    FROM r CROSS JOIN LATERAL (SELECT postrider.url_origin(r.notify_url) AS origin) AS g
-    WHERE r.kind = 0 AND r.notify_url IS NOT NULL AND r.cancel_at IS NULL
-), m AS MATERIALIZED (              -- the deliveries
-    SELECT r.tx, r.id, r.at AS outbox_at, r.id AS outbox_id, e.id AS endpoint, r.notify_id, 0 AS tried_before
-    FROM r JOIN postrider.endpoint AS e ON e.merchant_id = r.merchant_id AND e.id > 0
-    WHERE r.kind = 0 AND r.notify_url IS NULL AND r.cancel_at IS NULL
+    SELECT coalesce(l.n, 0)::int AS n, l.tx, l.id
+    FROM (VALUES (1)) AS v (x)
+    LEFT JOIN (SELECT count(*) OVER () AS n, r.tx, r.id FROM r ORDER BY r.tx DESC, r.id DESC LIMIT 1) AS l ON true
+), m AS MATERIALIZED (              -- the deliveries; endpoint NULL: there is none
+    SELECT r.tx, r.id, r.at AS outbox_at, r.id AS outbox_id, e.id AS endpoint, r.notify_id, 0 AS tried_before,
+           NULL::text AS merchant_id, NULL::text AS origin, r.cancel_at, r.cancel_reason
+    FROM r LEFT JOIN postrider.endpoint AS e ON e.merchant_id = r.merchant_id AND e.id > 0 AND r.cancel_at IS NULL
       AND ('*' = ANY (e.events) OR r.event = ANY (e.events)
            OR EXISTS (SELECT FROM unnest(e.events) AS p WHERE right(p, 2) = '.*' AND starts_with(r.event, left(p, -1))))
+    WHERE r.kind = 0 AND r.notify_url IS NULL
     UNION ALL
-    SELECT r.tx, r.id, r.at, r.id, u.endpoint, r.notify_id, 0
-    FROM u JOIN r USING (tx, id)
-    WHERE EXISTS (SELECT FROM postrider.endpoint AS e WHERE e.merchant_id = u.merchant_id AND e.id > 0)
+    SELECT r.tx, r.id, r.at, r.id, CASE WHEN r.cancel_at IS NULL AND EXISTS (
+               SELECT FROM postrider.endpoint AS e WHERE e.merchant_id = r.merchant_id AND e.id > 0)
+               THEN postrider.notify_endpoint_id(r.merchant_id, g.origin) END,
+           r.notify_id, 0, r.merchant_id, g.origin, r.cancel_at, r.cancel_reason
+    FROM r CROSS JOIN LATERAL (SELECT postrider.url_origin(r.notify_url) AS origin) AS g
+    WHERE r.kind = 0 AND r.notify_url IS NOT NULL
     UNION ALL
-    SELECT r.tx, r.id, r.ref_at, r.ref_id, r.ref_endpoint, NULL, d.tries
+    SELECT r.tx, r.id, r.ref_at, r.ref_id, r.ref_endpoint, gen_random_uuid(), d.tries, NULL, NULL, NULL, NULL
     FROM r JOIN postrider.dead AS d ON d.outbox_id = r.ref_id AND d.endpoint = r.ref_endpoint
     WHERE r.kind = 1 AND r.cancel_at IS NULL
 ), q AS MATERIALIZED (
-    SELECT m.*, w.seq + row_number() OVER (ORDER BY m.tx, m.id, m.endpoint) AS seq FROM m CROSS JOIN w
+    SELECT m.outbox_at, m.outbox_id, m.endpoint, m.tried_before, uuid_hash_extended(m.notify_id, 0) AS salt,
+           m.merchant_id, m.origin, w.seq + row_number() OVER (ORDER BY m.tx, m.id, m.endpoint) AS seq
+    FROM m CROSS JOIN w WHERE m.endpoint IS NOT NULL
 ), t AS (
     INSERT INTO postrider.tick (class, n, lo, hi, more, dt, di, seq, sysid)
     SELECT $1, w.n + 1, w.lo, w.hi, k.n = $3, coalesce(k.tx, w.dt), coalesce(k.id, w.di),
@@ -69,18 +76,14 @@ WITH c AS MATERIALIZED (
                                     success_rule, retry, max_age_ms, concurrency, rate_per_s, headers, tls_ca, egress, http2)
     SELECT x.endpoint, x.merchant_id, d.shard, x.origin, x.origin, '{}', d.scheme, d.secret, d.secret_next, d.rotate_until,
            d.success_rule, d.retry, d.max_age_ms, d.concurrency, d.rate_per_s, d.headers, d.tls_ca, d.egress, d.http2
-    FROM t CROSS JOIN (SELECT DISTINCT u.endpoint, u.merchant_id, u.origin FROM u) AS x
+    FROM t CROSS JOIN (SELECT DISTINCT q.endpoint, q.merchant_id, q.origin FROM q WHERE q.origin IS NOT NULL) AS x
     CROSS JOIN LATERAL (SELECT * FROM postrider.endpoint AS f WHERE f.merchant_id = x.merchant_id AND f.id > 0
                         ORDER BY f.name = 'default' DESC, f.id LIMIT 1) AS d
     WHERE NOT EXISTS (SELECT FROM postrider.endpoint AS g WHERE g.id = x.endpoint)
     ON CONFLICT DO NOTHING
 ), j AS (
     INSERT INTO postrider.job (seq, outbox_at, outbox_id, endpoint, class, salt, tried_before)
-    SELECT q.seq, q.outbox_at, q.outbox_id, q.endpoint, $1,
-           ('x' || left(coalesce(q.notify_id, gen_random_uuid())::text, 8)
-                || right(coalesce(q.notify_id, gen_random_uuid())::text, 8))::bit(64)::bigint,  -- the random ends of a uuid
-           q.tried_before
-    FROM t CROSS JOIN q
+    SELECT q.seq, q.outbox_at, q.outbox_id, q.endpoint, $1, q.salt, q.tried_before FROM t CROSS JOIN q
 ), b AS (                           -- kind 2: jobs that must not be
     DELETE FROM postrider.job AS n USING t, r WHERE r.kind = 2 AND n.outbox_id = r.ref_id
     RETURNING n.outbox_id, n.endpoint, n.outbox_at, r.cancel_reason
@@ -88,9 +91,8 @@ WITH c AS MATERIALIZED (
     INSERT INTO postrider.cancelled (outbox_id, endpoint, outbox_at, reason)
     SELECT b.outbox_id, b.endpoint, b.outbox_at, coalesce(b.cancel_reason, 'cancelled') FROM b
     UNION ALL
-    SELECT r.id, 0, r.at, CASE WHEN r.cancel_at IS NULL THEN 'no endpoint' ELSE coalesce(r.cancel_reason, 'cancelled') END
-    FROM t CROSS JOIN r
-    WHERE r.kind = 0 AND NOT EXISTS (SELECT FROM m WHERE m.tx = r.tx AND m.id = r.id)
+    SELECT m.outbox_id, 0, m.outbox_at, CASE WHEN m.cancel_at IS NULL THEN 'no endpoint' ELSE coalesce(m.cancel_reason, 'cancelled') END
+    FROM t CROSS JOIN m WHERE m.endpoint IS NULL
     UNION ALL
     SELECT r.ref_id, r.ref_endpoint, r.ref_at, coalesce(r.cancel_reason, 'cancelled')
     FROM t CROSS JOIN r WHERE r.kind = 1 AND r.cancel_at IS NOT NULL
