@@ -60,8 +60,18 @@ endfunction()
 function(pr_sql_library target root)
   set(out ${CMAKE_BINARY_DIR}/sqlgen)
   file(GLOB_RECURSE queries CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/sql/queries/*.sql ${CMAKE_SOURCE_DIR}/sql/migrations/*.sql)
+  # The headers must be known as outputs: a new query renumbers the enum that they hold.
+  set(headers ${out}/sql/migrations.h)
+  file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${CMAKE_SOURCE_DIR}/${root} ${CMAKE_SOURCE_DIR}/${root}/*)
+  foreach(folder ${folders})
+    if(IS_DIRECTORY ${CMAKE_SOURCE_DIR}/${root}/${folder})
+      string(REPLACE "-" "_" header ${folder})
+      list(APPEND headers ${out}/sql/${header}.h)
+    endif()
+  endforeach()
   add_custom_command(
     OUTPUT ${out}/sql.c
+    BYPRODUCTS ${headers}
     COMMAND python3 ${CMAKE_SOURCE_DIR}/cmake/embed_sql.py ${CMAKE_SOURCE_DIR}/sql ${out}
     DEPENDS ${queries} ${CMAKE_SOURCE_DIR}/cmake/embed_sql.py VERBATIM)
   add_library(${target} STATIC ${out}/sql.c)
@@ -126,5 +136,18 @@ function(pr_fuzz_targets root)
     pr_common(${name})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     target_link_libraries(${name} PRIVATE pr_actor pr_core pr_sign pr_wire)
+  endforeach()
+endfunction()
+
+# Every tests/integration/<name>/test_*.c is one Criterion program, integration_<name>_<test>, which the
+# run script beside it starts with a database (tests/run); ctest does not know it.
+function(pr_integration_programs root)
+  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${root}/*/test_*.c)
+  foreach(test ${tests})
+    file(RELATIVE_PATH stem ${CMAKE_SOURCE_DIR}/${root} ${test})
+    string(REGEX REPLACE "/test_([a-z_]+)\\.c$" "_\\1" name ${stem})
+    add_executable(integration_${name} ${test})
+    pr_common(integration_${name})
+    target_link_libraries(integration_${name} PRIVATE pr_actor pr_core pr_sql PkgConfig::CRITERION)
   endforeach()
 endfunction()
