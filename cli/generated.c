@@ -8,9 +8,14 @@
 #include "cli/home.h"
 #include "cli/migrate.h"
 #include "cli/process.h"
+#include "db/db.h"
+#include "sql/cli.h"
+
+#include <jansson.h>
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +24,7 @@
 #define KEY_BYTES 32 /* lib/sign/seal.h: AES-256 */
 #define OUTPUT_MAX_BYTES 65536
 #define SECRET_MODE 0600
+#define CONSOLE_ROLE "postrider_console"
 #define LOGIN "postrider" /* scripts/pg.sh makes it */
 
 /* "retry.jitter" -> "STATE/run/env/POSTRIDER_RETRY_JITTER". The caller's. */
@@ -179,7 +185,7 @@ static pr_rc_t tell_pg(const char *verb, const char *dir, pr_error_t *error)
     return answer != NULL ? PR_OK : PR_FATAL;
 }
 
-static pr_rc_t migrate(const char *dir, const pr_config_t *config, pr_error_t *error)
+static pr_rc_t migrate(const char *dir, pr_error_t *error)
 {
     PR_CLEANUP_FREE char *url = ask_pg("admin-url", dir, error);
     if (url == NULL) {
@@ -189,23 +195,73 @@ static pr_rc_t migrate(const char *dir, const pr_config_t *config, pr_error_t *e
     pr_migrate_result_t result = {0};
     pr_rc_t rc = pr_db_sync_connect(url, NULL, &db, error);
     rc = rc != PR_OK ? rc : pr_migrate_apply(db, &result, error);
-    rc = rc != PR_OK ? rc : pr_migrate_set_priorities(db, config, error);
     return rc != PR_OK ? rc : pr_migrate_grant_login(db, LOGIN, error);
 }
 
-static pr_rc_t make_database(const char *state_dir, const pr_config_t *config, pr_error_t *error)
+/* Gives the actors' URL. */
+static pr_rc_t make_database(const char *state_dir, char **url, pr_error_t *error)
 {
     PR_CLEANUP_FREE char *dir = pr_asprintf("%s/postgres", state_dir);
     pr_rc_t rc = tell_pg("start", dir, error);
-    rc = rc != PR_OK ? rc : migrate(dir, config, error);
+    rc = rc != PR_OK ? rc : migrate(dir, error);
     if (rc != PR_OK) {
         return PR_FATAL;
     }
-    PR_CLEANUP_FREE char *url = ask_pg("url", dir, error);
-    return url == NULL ? PR_FATAL : put_text(state_dir, "database.url", url, error);
+    *url = ask_pg("url", dir, error);
+    return *url == NULL ? PR_FATAL : put_text(state_dir, "database.url", *url, error);
 }
 
 /* ---- doors ---- */
+
+static void add_thresholds(const pr_config_t *config, const char *key, const char *field,
+                           json_t *by_currency)
+{
+    const char *const *currencies = NULL;
+    const int64_t *minors = NULL;
+    int count = pr_config_map(config, key, &currencies, &minors);
+    for (int i = 0; i < count; i++) {
+        json_t *rule = json_object_get(by_currency, currencies[i]);
+        if (rule == NULL) {
+            rule = json_object();
+            json_object_set_new(by_currency, currencies[i], rule);
+        }
+        json_object_set_new(rule, field, json_integer((json_int_t)minors[i]));
+    }
+}
+
+/* {"CNY": {"large_minor": n, "small_minor": n}}; the caller's. */
+static char *priority_json(const pr_config_t *config)
+{
+    json_t *by_currency = json_object();
+    add_thresholds(config, "priority.large_minor", "large_minor", by_currency);
+    add_thresholds(config, "priority.small_minor", "small_minor", by_currency);
+    char *dumped = json_dumps(by_currency, JSON_COMPACT);
+    char *text = pr_strdup(dumped);
+    free(dumped); /* jansson's own malloc */
+    json_decref(by_currency);
+    return text;
+}
+
+/* What SQL must know of the configuration: the thresholds of the priority classes, the default
+ * retry list. A database that is away for the moment is no reason not to start: actors wait for it. */
+static pr_rc_t tell_database(const pr_config_t *config, const char *url, pr_error_t *error)
+{
+    PR_CLEANUP(pr_db_sync) pr_db_sync_t *db = NULL;
+    PR_CLEANUP(pr_params) pr_params_t *params = pr_params_new();
+    PR_CLEANUP_FREE char *priority = priority_json(config);
+    pr_rc_t rc = pr_db_sync_connect(url, CONSOLE_ROLE, &db, error);
+    if (rc == PR_AGAIN) {
+        fprintf(stderr, "postrider: the database is away, so section priority is not written: %s\n",
+                error->text);
+        return PR_OK;
+    }
+    if (rc != PR_OK) {
+        return rc;
+    }
+    pr_params_add_text(params, priority);
+    pr_params_add_text(params, pr_config_text(config, "retry.notification"));
+    return pr_db_sync_query(db, pr_sql_cli[PR_SQL_CLI_CONFIGURE].sql, params, NULL, error);
+}
 
 static pr_rc_t make_missing(const pr_topology_options_t *options, const pr_config_t *config,
                             pr_error_t *error)
@@ -215,10 +271,15 @@ static pr_rc_t make_missing(const pr_topology_options_t *options, const pr_confi
     if (rc == PR_OK && pr_config_text(config, "master_key_file")[0] == '\0') {
         rc = make_key(state, error);
     }
-    if (rc == PR_OK && pr_config_text(config, "database.url")[0] == '\0') {
-        rc = make_database(state, config, error);
+    if (rc != PR_OK) {
+        return rc;
     }
-    return rc;
+    const char *configured = pr_config_text(config, "database.url");
+    PR_CLEANUP_FREE char *url = configured[0] != '\0' ? pr_strdup(configured) : NULL;
+    if (url == NULL) {
+        rc = make_database(state, &url, error);
+    }
+    return rc != PR_OK ? rc : tell_database(config, url, error);
 }
 
 pr_rc_t pr_generated_make(const pr_topology_options_t *options, pr_error_t *error)

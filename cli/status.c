@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "cli/command.h"
 #include "cli/home.h"
+#include "cli/queue.h"
 #include "cli/service.h"
 #include "cli/supervise.h"
 #include "cli/topology.h"
@@ -84,7 +85,7 @@ static int status(const char *state_dir, bool as_json)
 {
     bool running = pr_topology_running(state_dir);
     json_t *actors = running ? look_at_all(state_dir) : json_array();
-    json_t *queue = json_null();
+    json_t *queue = pr_queue_look();
     if (as_json) {
         json_t *all =
             json_pack("{s:b, s:O, s:O}", "running", running, "actors", actors, "queue", queue);
@@ -93,6 +94,7 @@ static int status(const char *state_dir, bool as_json)
         json_decref(all);
     } else if (running) {
         print_actors(actors);
+        pr_queue_print(queue);
     } else {
         puts("not running");
     }
