@@ -286,6 +286,12 @@ pr_rc_t pr_socket_receive(pr_socket_t *self, pr_incoming_t *out)
     return PR_AGAIN; /* the socket stays readable: the loop comes back */
 }
 
+bool pr_socket_wait(pr_socket_t *self, int timeout_ms)
+{
+    zmq_pollitem_t item = {.socket = self->native, .events = ZMQ_POLLIN};
+    return zmq_poll(&item, 1, timeout_ms) > 0;
+}
+
 uint64_t pr_socket_dropped(const pr_socket_t *self)
 {
     return self->dropped;

@@ -61,6 +61,9 @@ typedef struct {
 
 /* PR_OK and *out, or PR_AGAIN when nothing waits. Messages with a wrong number of frames are dropped and counted. */
 PR_CHECK pr_rc_t pr_socket_receive(pr_socket_t *self, pr_incoming_t *out);
+/* Waits until something can be received, at most timeout_ms; false: nothing came. For tools with one socket; actors have
+ * lib/actor's loop. */
+bool pr_socket_wait(pr_socket_t *self, int timeout_ms);
 uint64_t pr_socket_dropped(const pr_socket_t *self); /* malformed messages so far */
 void *pr_socket_native(pr_socket_t *self);           /* for lib/actor's zmq_poll only */
 
