@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/migrate.h"
 #include "cli/supervise.h"
+#include "cli/tap.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -18,6 +19,7 @@ const pr_command_t pr_commands[] = {
     {"status", "actors with pid, uptime and state; queue figures", pr_status_main},
     {"restart", "replace one actor while the rest runs", pr_restart_main},
     {"migrate", "create or upgrade schema and roles; safe to repeat", pr_migrate_main},
+    {"tap", "every message on the bus, decoded, live", pr_tap_main},
     {NULL, NULL, NULL},
 };
 
