@@ -92,7 +92,7 @@ static int64_t plus(int64_t now_ms, int64_t more_ms)
 }
 
 /* What holds on entering a state, whatever the road. */
-static void enter(pr_breaker_t *self, pr_breaker_state_t from, int64_t now_ms)
+static void enter(pr_breaker_t *self, int64_t now_ms)
 {
     if (self->state == PR_BREAKER_HALF_OPEN) {
         self->open_until_ms = 0;
@@ -102,8 +102,7 @@ static void enter(pr_breaker_t *self, pr_breaker_state_t from, int64_t now_ms)
     self->probe_until_ms = 0;
     self->ramp_successes = 0;
     self->open_until_ms = self->state == PR_BREAKER_OPEN ? plus(now_ms, self->open_ms) : 0;
-    bool recovers = self->state == PR_BREAKER_CLOSED && from == PR_BREAKER_HALF_OPEN;
-    self->ramp = recovers ? 1 : 0;
+    self->ramp = 0;
     if (self->state != PR_BREAKER_OPEN)
         self->failures = 0;
 }
@@ -116,7 +115,7 @@ static pr_breaker_move_t move(pr_breaker_t *self, pr_breaker_event_t event, int6
     pr_breaker_move_t done = {self->state, (pr_breaker_state_t)row->to, row->sentence};
     if (done.from != done.to) {
         self->state = done.to;
-        enter(self, done.from, now_ms);
+        enter(self, now_ms);
     }
     return done;
 }
@@ -184,8 +183,11 @@ static void ramp_down(pr_breaker_t *self)
 
 pr_breaker_move_t pr_breaker_on_success(pr_breaker_t *self, uint64_t id, int64_t now_ms)
 {
-    if (is_probe(self, id))
-        return move(self, PR_BREAKER_PROBE_SUCCESS, now_ms);
+    if (is_probe(self, id)) {
+        pr_breaker_move_t done = move(self, PR_BREAKER_PROBE_SUCCESS, now_ms);
+        self->ramp = 1; /* a probe is out only while half open: it is closed now */
+        return done;
+    }
     if (self->state == PR_BREAKER_CLOSED) {
         self->failures = 0;
         ramp_up(self);

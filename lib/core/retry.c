@@ -127,8 +127,6 @@ static pr_rc_t read_formula(pr_bytes_t rest, pr_retry_policy_t *out, pr_error_t 
     }
     if (!read_duration(base, 1, &out->base_ms))
         return bad(error, "not a delay of 1ms to 30d (units ms s m h d)", base);
-    if (out->base_ms > out->cap_ms)
-        return bad(error, "the cap is below the base", whole);
     return PR_OK;
 }
 
@@ -205,6 +203,8 @@ pr_rc_t pr_retry_parse(const char *text, pr_retry_policy_t *out, pr_error_t *err
                                             : read_formula(body, &made, error);
     if (rc == PR_OK && has_options)
         rc = read_options(rest, &made, error);
+    if (rc == PR_OK && made.base_ms > made.cap_ms)
+        rc = bad(error, "the cap is below the base", body);
     if (rc == PR_OK)
         *out = made;
     return rc;
