@@ -41,7 +41,7 @@
 
 #define PR_NOTIFIER_HEARTBEAT_MS 250
 #define PR_NOTIFIER_RESEND_MS 1000
-#define PR_NOTIFIER_GREET_MS 500 /* an unanswered greeting is repeated */
+#define PR_NOTIFIER_GREET_MS 200 /* an unanswered greeting is repeated */
 #define PR_NOTIFIER_SILENCE_MS 2000
 
 typedef struct pr_notifier_t pr_notifier_t;

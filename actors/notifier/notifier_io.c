@@ -57,7 +57,7 @@ static void send_body(peer_io_t *peer, Postrider__V1__Envelope *envelope)
     /* A refusal (high-water mark) is nothing to act on: greetings, credit, heartbeats and outcomes
      * are all said again by their own timers. */
     if (pr_actor_send(peer->io->actor, peer->socket, pr_bytes(NULL, 0), envelope) != PR_OK)
-        pr_log_limited(PR_LOG_WARN, "send.refused", "peer", "peer=%u", peer->number);
+        pr_log_limited(PR_LOG_DEBUG, "send.refused", "peer", "peer=%u", peer->number);
 }
 
 static char *worker_id(io_t *self)

@@ -137,6 +137,7 @@ void pr_http_destroy(pr_http_t **self)
         transfer_destroy(&transfer);
     }
     curl_multi_cleanup(http->multi);
+    hosts_free(http);
     close(http->epoll_fd);
     pr_free(http->active);
     pr_free(http->descriptors);
@@ -235,6 +236,8 @@ static void finish(pr_http_t *self, transfer_t *transfer, pr_http_error_t error)
     curl_multi_remove_handle(self->multi, transfer->easy);
     if (transfer->busy)
         transfer->host->busy--;
+    if (error != PR_HTTP_OK)
+        host_sockets_check(self, transfer);
     host_release(self, &transfer->host);
     transfer_t *last = self->active[--self->stats.in_flight];
     last->index = transfer->index;
@@ -245,6 +248,23 @@ static void finish(pr_http_t *self, transfer_t *transfer, pr_http_error_t error)
         self->sweep_at_ms = INT64_MAX;
     transfer->done(transfer->arg, &response, self->now_ms);
     give_back(self, transfer);
+}
+
+/* Kept connections that the receiver had closed or closes now: libcurl has tried up to five of
+ * them. None gave a byte, so the request goes once more, on a connection of its own; else a receiver
+ * that closes idle connections would be charged with failures. See "Repeats" in http.h. */
+static bool second_chance(pr_http_t *self, transfer_t *transfer, pr_http_error_t error)
+{
+    bool broken = error == PR_HTTP_SEND || error == PR_HTTP_RECEIVE || error == PR_HTTP_EMPTY;
+    if (!broken || transfer->fresh || transfer->sockets_opened > 0 || transfer->header_bytes > 0)
+        return false;
+    transfer->fresh = true;
+    transfer->phase = PHASE_CONNECT;
+    transfer->phase_at_ms = self->now_ms + self->limits.connect_ms;
+    curl_multi_remove_handle(self->multi, transfer->easy);
+    curl_easy_setopt(transfer->easy, CURLOPT_FRESH_CONNECT, 1L);
+    pr_assert(curl_multi_add_handle(self->multi, transfer->easy) == CURLM_OK);
+    return true;
 }
 
 static void reap(pr_http_t *self)
@@ -259,34 +279,24 @@ static void reap(pr_http_t *self)
         long verify = 0;
         if (code == CURLE_PEER_FAILED_VERIFICATION)
             curl_easy_getinfo(transfer->easy, CURLINFO_SSL_VERIFYRESULT, &verify);
-        finish(self, transfer, transfer_error(transfer, code, verify));
+        pr_http_error_t error = transfer_error(transfer, code, verify);
+        if (!second_chance(self, transfer, error))
+            finish(self, transfer, error);
     }
 }
 
 /* A phase has lasted too long: either the next one has begun unseen, or the request has failed. */
-static pr_http_error_t overdue(const pr_http_t *self, transfer_t *transfer)
+static pr_http_error_t overdue(transfer_t *transfer)
 {
-    curl_off_t us = 0;
-    switch (transfer->phase) {
-    case PHASE_CONNECT:
-        curl_easy_getinfo(transfer->easy, CURLINFO_CONNECT_TIME_T, &us);
-        if (us <= 0)
-            return transfer_connect_timeout(transfer);
-        transfer->phase = PHASE_TLS;
-        transfer->phase_at_ms = transfer->started_at_ms + us / 1000 + self->limits.tls_ms;
-        return PR_HTTP_OK;
-    case PHASE_TLS:
+    if (transfer->phase != PHASE_WAIT)
         return transfer_connect_timeout(transfer);
-    case PHASE_WAIT:
-        curl_easy_getinfo(transfer->easy, CURLINFO_STARTTRANSFER_TIME_T, &us);
-        if (us <= 0)
-            return PR_HTTP_FIRST_BYTE_TIMEOUT;
-        transfer->phase = PHASE_BODY; /* bytes came, but no whole line yet */
-        transfer->phase_at_ms = INT64_MAX;
-        return PR_HTTP_OK;
-    default:
-        return PR_HTTP_OK;
-    }
+    curl_off_t us = 0;
+    curl_easy_getinfo(transfer->easy, CURLINFO_STARTTRANSFER_TIME_T, &us);
+    if (us <= 0)
+        return PR_HTTP_FIRST_BYTE_TIMEOUT;
+    transfer->phase = PHASE_BODY; /* bytes came, but no whole line yet */
+    transfer->phase_at_ms = INT64_MAX;
+    return PR_HTTP_OK;
 }
 
 static void sweep(pr_http_t *self)
@@ -303,7 +313,7 @@ static void sweep(pr_http_t *self)
             error = transfer->phase >= PHASE_WAIT ? PR_HTTP_TOTAL_TIMEOUT
                                                   : transfer_connect_timeout(transfer);
         else if (self->now_ms >= transfer->phase_at_ms)
-            error = overdue(self, transfer);
+            error = overdue(transfer);
         if (error != PR_HTTP_OK)
             finish(self, transfer, error);
     }

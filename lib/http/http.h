@@ -19,9 +19,10 @@
  * request's timeout and let one slow receiver delay its neighbours on the same host.
  *
  * Repeats: when a REUSED connection closes before a single response byte, libcurl 7.88 sends the
- * request again by itself on another connection, POST too, up to five times. That is right for
- * notifications (same id, same bytes; the receiver deduplicates) and wrong for calls that move
- * money: those set `fresh`. Response.sends and stats.resent count such repeats.
+ * request again by itself on another connection, POST too, up to five times; when those were all
+ * kept ones, we do so once more on a fresh one. That is right for notifications (same id, same
+ * bytes; the receiver deduplicates) and wrong for calls that move money: those set `fresh`.
+ * Response.sends and stats.resent count such repeats.
  *
  * Guard: `guard` is asked about the address that is about to be connected to, after DNS, for
  * each address tried. A request that had no other address ends as PR_HTTP_ADDRESS_REFUSED. With

@@ -10,6 +10,8 @@
 
 #include <openssl/x509_vfy.h>
 
+#include <string.h>
+
 typedef struct {
     const char *name;
     pr_http_fault_t fault;
@@ -77,6 +79,7 @@ static const struct {
     {CURLE_PARTIAL_FILE, PR_HTTP_SHORT_BODY},
     {CURLE_WEIRD_SERVER_REPLY, PR_HTTP_BAD_RESPONSE},
     {CURLE_BAD_CONTENT_ENCODING, PR_HTTP_BAD_RESPONSE},
+    {CURLE_OUT_OF_MEMORY, PR_HTTP_HEADERS_TOO_LARGE}, /* its word for one huge line, too */
     {CURLE_FILESIZE_EXCEEDED, PR_HTTP_BAD_RESPONSE},
     {CURLE_HTTP2, PR_HTTP_HTTP2},
     {CURLE_HTTP2_STREAM, PR_HTTP_HTTP2},
@@ -91,6 +94,7 @@ static pr_http_error_t verify_error(long verify)
 {
     switch (verify) {
     case X509_V_OK:
+    case X509_V_ERR_UNSPECIFIED: /* what libcurl starts from */
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
         return PR_HTTP_TLS_WRONG_HOST;
@@ -109,10 +113,8 @@ static pr_http_error_t verify_error(long verify)
 pr_http_error_t transfer_connect_timeout(const transfer_t *transfer)
 {
     curl_off_t looked_up = 0;
-    curl_off_t connected = 0;
     curl_easy_getinfo(transfer->easy, CURLINFO_NAMELOOKUP_TIME_T, &looked_up);
-    curl_easy_getinfo(transfer->easy, CURLINFO_CONNECT_TIME_T, &connected);
-    if (connected > 0)
+    if (transfer->phase == PHASE_TLS)
         return PR_HTTP_TLS_TIMEOUT;
     if (transfer->proxied)
         return PR_HTTP_PROXY;
@@ -127,10 +129,23 @@ static pr_http_error_t from_timeout(const transfer_t *transfer)
                : PR_HTTP_TOTAL_TIMEOUT;
 }
 
+/* Who broke a connection through a proxy? Before the request went out, or when the proxy itself is
+ * the HTTP server we speak to (plain http), it was the proxy: for a broken receiver it would answer
+ * 502. Inside a tunnel it was the receiver. */
+static bool is_broken(CURLcode code)
+{
+    return code == CURLE_COULDNT_CONNECT || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR ||
+           code == CURLE_GOT_NOTHING;
+}
+
 pr_http_error_t transfer_error(const transfer_t *transfer, CURLcode code, long verify)
 {
     if (transfer->headers_too_large)
         return PR_HTTP_HEADERS_TOO_LARGE;
+    if (transfer->headers_bad)
+        return PR_HTTP_BAD_RESPONSE;
+    if (code == CURLE_OK && !transfer->headers_whole)
+        return PR_HTTP_BAD_RESPONSE; /* closed inside the headers: libcurl lets it pass */
     if (code == CURLE_WRITE_ERROR && transfer->truncated)
         return PR_HTTP_OK; /* we broke it off ourselves, with all that we wanted to read */
     if (code == CURLE_PEER_FAILED_VERIFICATION)
@@ -140,10 +155,8 @@ pr_http_error_t transfer_error(const transfer_t *transfer, CURLcode code, long v
     if (code == CURLE_COULDNT_CONNECT && transfer->addresses_refused > 0 &&
         transfer->sockets_opened == 0)
         return PR_HTTP_ADDRESS_REFUSED;
-    /* Through a proxy, whatever fails before the request went out is the egress' failure. */
-    if (transfer->proxied && transfer->sends == 0 &&
-        (code == CURLE_COULDNT_CONNECT || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR ||
-         code == CURLE_GOT_NOTHING))
+    if (transfer->proxied && is_broken(code) &&
+        (transfer->sends == 0 || strncmp(transfer->host->key, "http://", 7) == 0))
         return PR_HTTP_PROXY;
     /* "Unsupported protocol" is libcurl's word for HTTP/0.9 and garbage where a status line was
      * due, and for a URL that is neither http nor https. */

@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "http/http_internal.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 static uint64_t hash_bytes(const char *text, size_t len)
@@ -80,6 +81,8 @@ descriptor_t *descriptor_get(pr_http_t *http, int fd)
 
 void host_socket_opened(pr_http_t *http, host_t *host, int fd)
 {
+    if (descriptor_get(http, fd)->host != NULL)
+        host_socket_closed(http, fd); /* it was, unseen */
     *descriptor_get(http, fd) = (descriptor_t){.host = host};
     host->sockets++;
     http->stats.sockets++;
@@ -97,4 +100,27 @@ void host_socket_closed(pr_http_t *http, int fd)
     host->sockets--;
     http->stats.sockets--;
     drop_if_unused(http, host);
+}
+
+/* A connect that is broken off is closed by libcurl 7.88 without telling us. Called when a request
+ * has failed, right after it left libcurl. */
+void host_sockets_check(pr_http_t *http, const transfer_t *transfer)
+{
+    for (int i = 0; i < transfer->sockets_opened && i < OPENED_MAX; i++) {
+        int fd = transfer->opened[i];
+        if (descriptor_get(http, fd)->host != NULL && fcntl(fd, F_GETFD) < 0)
+            host_socket_closed(http, fd);
+    }
+}
+
+/* At the end, when all sockets are closed. */
+void hosts_free(pr_http_t *http)
+{
+    for (size_t i = 0; i < HOST_BUCKETS; i++) {
+        while (http->hosts[i] != NULL) {
+            host_t *host = http->hosts[i];
+            http->hosts[i] = host->next;
+            pr_free(host);
+        }
+    }
 }

@@ -11,6 +11,7 @@
 #include <curl/curl.h>
 
 #define RETRY_AFTER_MAX 128
+#define OPENED_MAX 8
 #define HOST_BUCKETS 1024 /* power of two */
 
 /* The connections to one scheme+host+port. Lives while it has a socket or a request. */
@@ -54,10 +55,14 @@ typedef struct transfer_t {
     phase_t phase;
     int sends;
     int sockets_opened;
+    int opened[OPENED_MAX]; /* the first of them */
     int addresses_refused;
     bool proxied;
     bool truncated;
     bool headers_too_large;
+    bool headers_bad;   /* a length that is no number */
+    bool headers_whole; /* the final response's headers came to their end */
+    bool fresh;         /* asked for, or the second chance */
     size_t header_bytes;
     char retry_after[RETRY_AFTER_MAX];
     pr_buffer_t body;         /* of the response */
@@ -100,6 +105,8 @@ host_t *host_take(pr_http_t *http, const char *url); /* counts a request, busy *
 void host_release(pr_http_t *http, host_t **host);
 void host_socket_opened(pr_http_t *http, host_t *host, int fd);
 void host_socket_closed(pr_http_t *http, int fd);
+void host_sockets_check(pr_http_t *http, const transfer_t *transfer);
+void hosts_free(pr_http_t *http);
 descriptor_t *descriptor_get(pr_http_t *http, int fd);
 
 #endif

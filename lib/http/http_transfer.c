@@ -39,6 +39,24 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
     return 0; /* ends the transfer with CURLE_WRITE_ERROR; its connection is closed */
 }
 
+/* libcurl takes a length that it cannot read for none at all, and the body for whole when the
+ * connection closes. We do not: a length is digits, and fits. */
+static bool length_is_bad(const char *line, size_t len)
+{
+    static const char name[] = "content-length:";
+    const size_t name_len = sizeof(name) - 1;
+    if (len < name_len || strncasecmp(line, name, name_len) != 0)
+        return false;
+    size_t digits = 0;
+    for (size_t i = name_len; i < len; i++) {
+        if (line[i] >= '0' && line[i] <= '9')
+            digits++;
+        else if (strchr(" \t\r\n", line[i]) == NULL || line[i] == '\0')
+            return true;
+    }
+    return digits == 0 || digits > 18;
+}
+
 static void keep_retry_after(transfer_t *self, const char *line, size_t len)
 {
     static const char name[] = "retry-after:";
@@ -82,13 +100,29 @@ static size_t on_header(char *line, size_t size, size_t count, void *arg)
         self->phase = PHASE_BODY;
         self->phase_at_ms = INT64_MAX;
     }
-    if (len >= 5 && memcmp(line, "HTTP/", 5) == 0)
+    if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
         self->retry_after[0] = '\0'; /* the final response's counts, not a 1xx one's */
-    else if (len <= 2)
+        self->headers_whole = false;
+    } else if (len <= 2) {
+        self->headers_whole = true;
         decide_reuse(self);
-    else if ((line[0] | 0x20) == 'r')
+    } else if ((line[0] | 0x20) == 'r') {
         keep_retry_after(self, line, len);
+    } else if ((line[0] | 0x20) == 'c' && length_is_bad(line, len)) {
+        self->headers_bad = true;
+        return 0;
+    }
     return len;
+}
+
+/* TCP is connected, the TLS handshake begins. */
+static CURLcode on_tls(CURL *easy, void *context, void *arg)
+{
+    (void)easy, (void)context;
+    transfer_t *self = arg;
+    self->phase = PHASE_TLS;
+    self->phase_at_ms = self->http->now_ms + self->http->limits.tls_ms;
+    return CURLE_OK;
 }
 
 /* The connection is ready, the request is about to go out. More than once: libcurl repeats it. */
@@ -118,6 +152,8 @@ static curl_socket_t on_open(void *arg, curlsocktype purpose, struct curl_sockad
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     if (fd < 0)
         return CURL_SOCKET_BAD;
+    if (self->sockets_opened < OPENED_MAX)
+        self->opened[self->sockets_opened] = fd;
     self->sockets_opened++;
     host_socket_opened(http, self->host, fd);
     return fd;
@@ -139,6 +175,8 @@ static void set_callbacks(transfer_t *self)
     SET(easy, CURLOPT_HEADERDATA, self);
     SET(easy, CURLOPT_PREREQFUNCTION, on_request);
     SET(easy, CURLOPT_PREREQDATA, self);
+    SET(easy, CURLOPT_SSL_CTX_FUNCTION, on_tls);
+    SET(easy, CURLOPT_SSL_CTX_DATA, self);
     SET(easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
     SET(easy, CURLOPT_OPENSOCKETDATA, self);
     /* A connection outlives the transfer that made it: its close belongs to the whole. */
@@ -353,6 +391,8 @@ pr_rc_t transfer_prepare(transfer_t *self, const pr_http_request_t *request, pr_
     self->arg = request->arg;
     self->sends = self->sockets_opened = self->addresses_refused = 0;
     self->truncated = self->headers_too_large = false;
+    self->headers_bad = self->headers_whole = false;
+    self->fresh = request->fresh;
     self->header_bytes = 0;
     self->retry_after[0] = '\0';
     pr_buffer_clear(&self->body);

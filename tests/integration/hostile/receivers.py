@@ -74,7 +74,7 @@ class Listener:
         self.sock = socket.socket(family, socket.SOCK_STREAM)
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.sock.bind((host, port))
-        self.sock.listen(128)
+        self.sock.listen(512)
         self.host, self.port = host, self.sock.getsockname()[1]
         self.script, self.tls = script, tls
         self.scheme = "https" if tls or raw_tls else "http"

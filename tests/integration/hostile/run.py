@@ -152,7 +152,7 @@ class Tap:
             print(f"#   {line}")
 
 
-def judge(case, outcome, job_started):
+def judge(case, outcome):
     """'' or what is wrong with the outcome."""
     if outcome is None:
         return "no outcome"
@@ -199,20 +199,19 @@ def start_case(case):
     return made
 
 
-def run_table(stage, guarded_id, wanted, tap):
+def run_table(stage, wanted, tap):
     cases = [c for c in table.table(stage.ca, stage.other_ca) if wanted(c.sentence)]
     jobs = [(c, start_case(c)) for c in cases]
-    started = time.monotonic()
     # A few at a time: receivers in Python are slow to accept a hundred connections at once.
     for i in range(0, len(jobs), 8):
-        for guarded, worker in ((False, stage.worker_id), (True, guarded_id)):
+        for guarded, worker in ((False, stage.worker_id), (True, stage.guarded_id)):
             part = [j for c, j in jobs[i:i + 8] if c.guarded == guarded]
             if part:
                 stage.broker.jobs(worker, part)
         time.sleep(0.05)
     bus.wait_for(lambda: all(stage.broker.outcome(c.seq) for c in cases), 20)
     for case in cases:
-        tap.report(case.sentence, judge(case, stage.broker.outcome(case.seq), started))
+        tap.report(case.sentence, judge(case, stage.broker.outcome(case.seq)))
     repeated = [c.sentence for c in cases if stage.broker.outcome_count(c.seq) > 1]
     tap.report("no outcome was said twice to a broker that acknowledges",
                "" if len(repeated) == 0 else "; ".join(repeated))
@@ -228,9 +227,9 @@ def main():
         return pattern.search(sentence) is not None
     try:
         process, stage.worker_id = stage.start_worker("main")
-        _, guarded_id = stage.start_worker("guarded", **{"http.allow_addresses": "",
+        _, stage.guarded_id = stage.start_worker("guarded", **{"http.allow_addresses": "",
                                                          "http.allow_plain": "true"})
-        run_table(stage, guarded_id, wanted, tap)
+        run_table(stage, wanted, tap)
         for scenario in scenarios.ALL:
             if wanted(scenario.__doc__):
                 tap.report(scenario.__doc__, scenario(stage))

@@ -210,6 +210,36 @@ def http2(stage):
     return "" if len(connections) <= 12 else f"{len(connections)} connections for 100 requests"
 
 
+def egress_proxy(stage):
+    """an egress proxy carries requests; one that refuses, or dies, charges nobody"""
+    forwarded = Listener(SUCCESS)
+
+    def refusing(c):
+        c.request()
+        c.send(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+    jobs = {
+        "a tunnel refused": job("https://192.0.2.7/notify", egress=Listener(refusing).url(path="")),
+        "a proxy that dies": job("https://192.0.2.7/", egress=Listener(lambda c: None).url(path="")),
+    }
+    wrong = []
+    for name, made in jobs.items():
+        outcome = _one(stage, made)
+        if outcome is None or outcome.error != "proxy":
+            wrong.append(f"{name}: {outcome}")
+    plain = job("http://192.0.2.7/notify?x=y", egress=forwarded.url(path=""))
+    stage.broker.jobs(stage.guarded_id, [plain])
+    wait_for(lambda: stage.broker.outcome(plain.token.seq), 8)
+    if not forwarded.received or not forwarded.received[0].startswith(b"POST http://192.0.2.7/"):
+        wrong.append("the proxy was not asked")
+    dead = job("http://192.0.2.7/", egress=Listener(lambda c: c.request()).url(path=""))
+    stage.broker.jobs(stage.guarded_id, [dead])
+    wait_for(lambda: stage.broker.outcome(dead.token.seq), 8)
+    outcome = stage.broker.outcome(dead.token.seq)
+    if outcome is None or outcome.result != pb.Outcome.RESULT_OWN_FAULT:
+        wrong.append(f"a plain proxy that dies: {outcome}")
+    return "\n".join(wrong)
+
+
 def broker_restart(stage):
     """a broker that lost its memory is greeted anew, and told what is owed"""
     listener = Listener(SUCCESS)
@@ -254,7 +284,7 @@ def direct(stage):
 
 def drain(stage):
     """SIGTERM: what is in flight ends, what comes late is handed back, exit code 0"""
-    slow = Listener(lambda c: (c.request(), time.sleep(1.0), c.send(OK), c.hang()))
+    slow = Listener(lambda c: (c.request(), time.sleep(0.6), c.send(OK), c.hang()))
     process, worker_id = stage.start_worker("drained")
     first = [job(slow.url()) for _ in range(10)]
     stage.broker.jobs(worker_id, first)
@@ -281,5 +311,5 @@ def drain(stage):
 
 
 ALL = [keep_alive, idle_closer, reader_and_hangup, many_at_once, hanging_neighbours, same_job_twice,
-       late_copy, unacknowledged, heartbeat, replaced_session, garbage_frames, http2, broker_restart,
+       late_copy, unacknowledged, heartbeat, replaced_session, garbage_frames, http2, egress_proxy, broker_restart,
        direct, drain]

@@ -239,9 +239,9 @@ Test(notifier, greetings_are_repeated_until_answered)
 {
     pr_notifier_t *it = fresh(1);
     uint32_t first = ask(it).last[PR_NOTIFIER_GREET].greeting;
-    pr_notifier_tick(it, 1400);
+    pr_notifier_tick(it, 1199);
     cr_expect_eq(ask(it).count[PR_NOTIFIER_GREET], 0);
-    pr_notifier_tick(it, 1500);
+    pr_notifier_tick(it, 1200);
     asked_t asked = ask(it);
     cr_assert_eq(asked.count[PR_NOTIFIER_GREET], 1);
     cr_expect_gt(asked.last[PR_NOTIFIER_GREET].greeting, first);

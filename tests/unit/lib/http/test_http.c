@@ -347,6 +347,51 @@ Test(http, idle_connections_are_bounded_per_host)
     server_stop(&server);
 }
 
+/* The accept queue is full: connecting hangs. libcurl closes such a socket without telling. */
+Test(http, a_connect_that_hangs_is_given_up_and_leaves_nothing)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001)};
+    socklen_t len = sizeof(address);
+    int fds[6];
+    fds[0] = socket(AF_INET, SOCK_STREAM, 0);
+    cr_assert_eq(bind(fds[0], (struct sockaddr *)&address, len), 0);
+    cr_assert_eq(listen(fds[0], 0), 0);
+    cr_assert_eq(getsockname(fds[0], (struct sockaddr *)&address, &len), 0);
+    for (int i = 1; i < 6; i++) {
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        (void)connect(fds[i], (struct sockaddr *)&address, len);
+    }
+    pr_http_t *http = pr_http_new(&quick);
+    PR_CLEANUP_FREE char *url = pr_asprintf("http://127.0.0.1:%d/", ntohs(address.sin_port));
+    cr_expect_eq(post_url(http, url).error, PR_HTTP_CONNECT_TIMEOUT);
+    cr_expect_eq(pr_http_stats(http).sockets, 0);
+    pr_http_destroy(&http);
+    for (int i = 0; i < 6; i++)
+        close(fds[i]);
+}
+
+/* Each kept connection dies at its second request. */
+Test(http, dead_kept_connections_are_no_failure)
+{
+    server_t server = {.answer = OK_ANSWER, .close_before = 2};
+    server_start(&server);
+    pr_http_limits_t limits = quick;
+    limits.total_ms = limits.first_byte_ms = 5000;
+    pr_http_t *http = pr_http_new(&limits);
+    PR_CLEANUP_FREE char *url = pr_asprintf("http://127.0.0.1:%d/", server.port);
+    seen_t seen = {0};
+    pr_http_request_t request = {
+        .url = url, .body = pr_bytes_text("x"), .done = on_done, .arg = &seen};
+    for (int i = 0; i < 10; i++) /* ten connections are kept */
+        cr_assert_eq(pr_http_start(http, &request, pr_clock_mono_ms(), NULL), PR_OK);
+    run_until(http, &seen.done, 10);
+    seen_t again = post_url(http, url);
+    cr_expect_eq(again.code, 200, "%s", pr_http_error_name(again.error));
+    cr_expect_gt(again.sends, 2);
+    pr_http_destroy(&http);
+    server_stop(&server);
+}
+
 Test(http, more_than_the_bound_is_put_off)
 {
     pr_http_limits_t limits = quick;
