@@ -1,0 +1,68 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Each role may what it needs (statements.py runs every statement under its role), and no more: here the "no more".
+SELECT no_plan();
+SELECT t.merchant('m1') AS e1 \gset
+SELECT postrider.enqueue_notification('m1', 'o1', 'a.b', '{}') AS n \gset
+CREATE TABLE t.role AS SELECT unnest(ARRAY['app', 'relay', 'scheduler', 'breaker', 'dead_letter', 'console', 'ingress']) AS name;
+GRANT SELECT ON t.role TO PUBLIC;
+DROP ROLE IF EXISTS postrider_test_nobody;
+CREATE ROLE postrider_test_nobody NOLOGIN;
+
+-- nobody changes the schema, nobody writes tables past the doors
+SELECT t.may_not('postrider_' || name, 'CREATE TABLE postrider.x ()') FROM t.role;
+SELECT t.may_not('postrider_' || name, s) FROM t.role, unnest(ARRAY[
+    'DROP TABLE postrider.audit', 'ALTER TABLE postrider.job ADD COLUMN x int', 'DELETE FROM postrider.audit', 'UPDATE postrider.audit SET actor = ''x''',
+    'INSERT INTO postrider.outbox (class, merchant_id, order_no, event, status, version, notify_id, body) VALUES (1, ''m1'', ''o'', ''a'', ''a'', 1, gen_random_uuid(), '''')',
+    'UPDATE postrider.outbox SET body = ''x''', 'DELETE FROM postrider.outbox', 'TRUNCATE postrider.outbox', 'DELETE FROM postrider.attempt',
+    'UPDATE postrider.attempt SET outcome = 1', 'UPDATE postrider.endpoint SET url = ''x''', 'DELETE FROM postrider.endpoint', 'UPDATE postrider.tick SET seq = 0',
+    'DELETE FROM postrider.tick', 'INSERT INTO postrider.merchant (id, shard) VALUES (''x'', 0)', 'UPDATE postrider.session SET ended = NULL',
+    'DELETE FROM postrider.session', 'UPDATE postrider.shard SET session = NULL', 'UPDATE postrider.heartbeat SET beat = 9', 'DELETE FROM postrider.dead',
+    'INSERT INTO postrider.alert (kind, subject, severity, message) VALUES (''a'', ''b'', ''info'', ''c'')', 'SELECT * FROM postrider.idempotency',
+    'SELECT postrider.rebase()', 'SELECT postrider.redrive_letters(''x'', ''x'', ''{}'', now(), 1)', 'SELECT postrider.audit_add(''x'', ''x'', ''x'', ''x'', ''{}'')']) AS s;
+-- only the scheduler touches jobs and sessions (the relay makes jobs and may take them back)
+SELECT t.may_not('postrider_' || name, s) FROM t.role, unnest(ARRAY['UPDATE postrider.job SET try = 0',
+    'INSERT INTO postrider.attempt (outbox_id, endpoint, salt, try, started_at, ms, outcome, code, worker) VALUES (1, 1, 1, 1, now(), 1, 1, 1, ''x'')',
+    'SELECT * FROM postrider.open_session('''')', 'SELECT postrider.end_session(gen_random_uuid())', 'SELECT * FROM postrider.acquire_shards(gen_random_uuid())',
+    'SELECT id FROM postrider.session FOR SHARE']) AS s WHERE name <> 'scheduler';
+SELECT t.may_not('postrider_' || name, 'INSERT INTO postrider.job (seq, outbox_at, outbox_id, endpoint, class, salt) VALUES (1, now(), 1, 1, 1, 1)')
+FROM t.role WHERE name <> 'relay';
+SELECT t.may_not('postrider_' || name, 'DELETE FROM postrider.job') FROM t.role WHERE name NOT IN ('relay', 'scheduler');
+SELECT t.may('postrider_scheduler', 'SELECT id FROM postrider.session WHERE ended IS NULL FOR SHARE');
+-- secrets and bodies: the relay copies sealed secrets and reads no body; the scheduler passes both on; nobody else
+SELECT t.may_not('postrider_' || name, 'SELECT secret FROM postrider.endpoint') FROM t.role WHERE name NOT IN ('relay', 'scheduler');
+SELECT t.may_not('postrider_' || name, 'SELECT body FROM postrider.outbox') FROM t.role WHERE name <> 'scheduler';
+SELECT t.may_not('postrider_relay', 'SELECT order_no FROM postrider.outbox');
+SELECT is(count(*), 0::bigint, 'no view shows a secret or a body') FROM information_schema.columns AS c JOIN pg_views AS v
+    ON v.schemaname = c.table_schema AND v.viewname = c.table_name
+WHERE c.table_schema = 'postrider' AND c.column_name ~ 'secret|body|salt|headers$';
+
+-- applications: their functions and the views, not the operators' doors, not the tables
+SELECT t.may('postrider_app', $$SELECT postrider.enqueue_notification('m1', 'o2', 'a.b', '{}')$$);
+SELECT t.may('postrider_app', format('SELECT postrider.cancel_notification(%L, ''x'')', :'n'));
+SELECT t.may('postrider_app', 'SELECT * FROM postrider.' || v) FROM unnest(ARRAY['notification_status', 'attempt_log', 'dead_letters', 'endpoints', 'alerts', 'order_timeline']) AS v;
+SELECT t.may_not('postrider_app', 'SELECT * FROM postrider.' || v) FROM unnest(ARRAY['outbox', 'outbox_kept', 'job', 'attempt', 'dead', 'cancelled', 'endpoint', 'merchant', 'tick',
+    'session', 'shard', 'heartbeat', 'audit', 'alert', 'setting', 'priority_rule', 'redrive', 'delivery', 'notification', 'partition']) AS v;
+SELECT t.may_not('postrider_app', s) FROM unnest(ARRAY[$$SELECT postrider.merchant_add('a', 'x', NULL, NULL, 'http://h/', '\x01')$$,
+    $$SELECT postrider.dead_redrive('a', 'x', '{}')$$, $$SELECT postrider.dead_close('a', 'x', '{}')$$, $$SELECT postrider.breaker_force('a', 1, 'open', 'x')$$,
+    $$SELECT postrider.endpoint_disable('a', 1, 'x')$$, $$SELECT postrider.configure('{}', NULL)$$, $$SELECT * FROM postrider.retention_step('1 day')$$]) AS s;
+-- the operators' doors: the console, and nobody who is no operator
+SELECT t.may_not('postrider_' || name, $$SELECT postrider.merchant_add('a', 'x', NULL, NULL, 'http://h/', '\x01')$$) FROM t.role WHERE name <> 'console';
+SELECT t.may_not('postrider_' || name, $$SELECT postrider.endpoint_rotate_secret('a', 1, '\x01', '0')$$) FROM t.role WHERE name <> 'console';
+SELECT t.may_not('postrider_' || name, $$SELECT postrider.dead_redrive('a', 'x', '{}')$$) FROM t.role WHERE name <> 'console';
+SELECT t.may_not('postrider_' || name, $$SELECT * FROM postrider.retention_step('1 day')$$) FROM t.role WHERE name <> 'dead_letter';
+SELECT t.may_not('postrider_' || name, $$SELECT postrider.enqueue_notification('m1', 'o', 'a.b', '{}')$$) FROM t.role WHERE name NOT IN ('app', 'console');
+
+-- nothing for strangers
+SELECT t.may_not('postrider_test_nobody', s) FROM unnest(ARRAY['SELECT * FROM postrider.notification_status', 'SELECT * FROM postrider.endpoints',
+    $$SELECT postrider.enqueue_notification('m1', 'o', 'a.b', '{}')$$, $$SELECT postrider.cancel_notification(gen_random_uuid(), 'x')$$]) AS s;
+SELECT is(count(*), 0::bigint, 'PUBLIC may execute nothing but what views and triggers need') FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS a
+WHERE p.pronamespace = 'postrider'::regnamespace AND a.grantee = 0 AND p.proname NOT IN ('excerpt_text', 'outcome_name', 'retry_count', 'merchant_before', 'endpoint_before');
+SELECT is(p.proname::text || coalesce(array_to_string(p.proconfig, ',') ~ 'search_path', false)::text, p.proname || 'true',
+    'SECURITY DEFINER with a fixed search_path: ' || p.proname)
+FROM pg_proc AS p WHERE p.pronamespace = 'postrider'::regnamespace AND p.prosecdef ORDER BY 1;
+SELECT is(pg_get_userbyid(c.relowner)::text, 'postrider_owner', 'owner of ' || c.relname) FROM pg_class AS c
+WHERE c.relnamespace = 'postrider'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'S') ORDER BY c.relname;
+SELECT ok(NOT rolsuper AND NOT rolcreaterole AND NOT rolcreatedb AND NOT rolcanlogin AND NOT rolbypassrls, rolname || ' is an ordinary role')
+FROM pg_roles WHERE rolname LIKE 'postrider\_%' AND rolname <> 'postrider_test_nobody' ORDER BY 1;
+DROP ROLE postrider_test_nobody;
+SELECT * FROM finish();
