@@ -3,6 +3,7 @@
  * The table of commands, and how a name is found in it.
  */
 #include "cli/command.h"
+#include "cli/demo.h"
 #include "cli/migrate.h"
 #include "cli/supervise.h"
 #include "cli/tap.h"
@@ -14,6 +15,7 @@
 #define NEAR_ENOUGH 2 /* edits: one letter wrong or two swapped */
 
 const pr_command_t pr_commands[] = {
+    {"demo", "the whole story on this machine, within a minute", pr_demo_main},
     {"up", "start the topology on this machine, supervised", pr_up_main},
     {"down", "stop it gracefully", pr_down_main},
     {"status", "actors with pid, uptime and state; queue figures", pr_status_main},
