@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/broker.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
+
+#include <string.h>
 
 pr_broker_t *pr_broker_new(void)
 {
@@ -145,8 +145,7 @@ static void place(pr_broker_t *self, uint32_t cls, uint32_t kinds, uint64_t item
 {
     while (items != 0) {
         bool full = self->actions_count == PR_BROKER_ACTIONS_MAX; /* after many refusals */
-        const pr_roster_worker_t *worker =
-            full ? NULL : pr_roster_choose(self->roster, cls, kinds);
+        const pr_roster_worker_t *worker = full ? NULL : pr_roster_choose(self->roster, cls, kinds);
         if (!worker) {
             self->counts.undelivered += bits(items);
             return;
@@ -182,8 +181,8 @@ void pr_broker_jobs(pr_broker_t *self, pr_bytes_t route, uint32_t cls, uint32_t 
     }
 }
 
-void pr_broker_outcomes(pr_broker_t *self, pr_bytes_t route, const uint32_t *shards,
-                        uint32_t count, int64_t now_ms)
+void pr_broker_outcomes(pr_broker_t *self, pr_bytes_t route, const uint32_t *shards, uint32_t count,
+                        int64_t now_ms)
 {
     pr_assert(count > 0 && count <= PR_BROKER_BATCH_MAX);
     self->actions_count = 0;

@@ -28,15 +28,15 @@ typedef enum {
 
 typedef struct {
     pr_broker_verb_t verb;
-    pr_route_t route;      /* to whom */
-    uint64_t items;        /* JOBS, OUTCOMES */
-    uint32_t count;        /* bits set in items */
-    bool whole;            /* items is the whole batch */
-    uint32_t cls;          /* JOBS */
-    uint32_t kinds;        /* JOBS: bits of all kinds in the batch */
-    uint32_t greeting;     /* HELLO */
-    bool greet_anew;       /* HELLO */
-    bool fresh;            /* HELLO: answers a new greeting, so tell it who is here */
+    pr_route_t route;           /* to whom */
+    uint64_t items;             /* JOBS, OUTCOMES */
+    uint32_t count;             /* bits set in items */
+    bool whole;                 /* items is the whole batch */
+    uint32_t cls;               /* JOBS */
+    uint32_t kinds;             /* JOBS: bits of all kinds in the batch */
+    uint32_t greeting;          /* HELLO */
+    bool greet_anew;            /* HELLO */
+    bool fresh;                 /* HELLO: answers a new greeting, so tell it who is here */
     uint64_t total[PR_CLASSES]; /* GRANT */
     bool contended;             /* GRANT */
 } pr_broker_action_t;
@@ -47,10 +47,10 @@ typedef struct {
     uint64_t batches_whole; /* sent on as they came */
     uint64_t batches_split;
     uint64_t outcomes;
-    uint64_t undelivered;   /* jobs without a worker that has room: their scheduler tries again */
-    uint64_t overdrawn;     /* jobs beyond their scheduler's grant */
-    uint64_t ownerless;     /* outcomes whose shard nobody owns: their worker says them again */
-    uint64_t strangers;     /* messages from routes that had to greet anew */
+    uint64_t undelivered; /* jobs without a worker that has room: their scheduler tries again */
+    uint64_t overdrawn;   /* jobs beyond their scheduler's grant */
+    uint64_t ownerless;   /* outcomes whose shard nobody owns: their worker says them again */
+    uint64_t strangers;   /* messages from routes that had to greet anew */
 } pr_broker_counts_t;
 
 typedef struct {
@@ -77,8 +77,8 @@ void pr_broker_demand(pr_broker_t *self, pr_bytes_t route, const pr_roster_deman
 void pr_broker_jobs(pr_broker_t *self, pr_bytes_t route, uint32_t cls, uint32_t kinds,
                     uint32_t count, int64_t now_ms);
 /* shards of count outcomes, in order. An outcome is never refused for being from a stranger. */
-void pr_broker_outcomes(pr_broker_t *self, pr_bytes_t route, const uint32_t *shards,
-                        uint32_t count, int64_t now_ms);
+void pr_broker_outcomes(pr_broker_t *self, pr_bytes_t route, const uint32_t *shards, uint32_t count,
+                        int64_t now_ms);
 void pr_broker_ack(pr_broker_t *self, pr_bytes_t route, const char *worker_id, int64_t now_ms);
 /* Once a turn: divides the room, emits the grants that changed. */
 void pr_broker_turn(pr_broker_t *self);

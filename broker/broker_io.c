@@ -4,12 +4,12 @@
  */
 #include "broker/broker_io.h"
 
-#include <inttypes.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "broker/broker_private.h"
+
+#include <inttypes.h>
 
 enum { BUDGET = 256, SECOND_MS = 1000 };
 
@@ -135,7 +135,7 @@ static void on_facts(void *arg, int64_t now_ms)
 typedef struct {
     const char *name;
     pr_socket_type_t type;
-    size_t offset; /* of the pr_socket_t * in pr_broker_io_t */
+    size_t offset;  /* of the pr_socket_t * in pr_broker_io_t */
     pr_loop_fn *fn; /* NULL: never readable */
 } row_t;
 

@@ -13,12 +13,12 @@ typedef struct {
     pr_broker_t *broker;
     pr_socket_t *work, *facts, *breaker, *dead, *state, *tap;
     uint8_t instance[PR_SESSION_BYTES];
-    uint32_t taps;         /* subscriptions on the tap socket; 0 = nobody listens */
-    uint64_t malformed;    /* frames that break a bound */
-    uint64_t misplaced;    /* good envelopes on a socket where they mean nothing */
-    uint64_t refused;      /* sends that a full or lost peer refused */
-    uint64_t tapped;       /* copies made for the tap */
-    uint64_t passed;       /* messages taken from work and facts */
+    uint32_t taps;           /* subscriptions on the tap socket; 0 = nobody listens */
+    uint64_t malformed;      /* frames that break a bound */
+    uint64_t misplaced;      /* good envelopes on a socket where they mean nothing */
+    uint64_t refused;        /* sends that a full or lost peer refused */
+    uint64_t tapped;         /* copies made for the tap */
+    uint64_t passed;         /* messages taken from work and facts */
     pr_broker_counts_t told; /* counts at the last report */
     uint64_t told_malformed;
 } pr_broker_io_t;
@@ -26,8 +26,7 @@ typedef struct {
 /* Reads and checks one frame; NULL: malformed, counted and logged. The caller's. */
 Postrider__V1__Envelope *pr_broker_open(pr_broker_io_t *self, pr_bytes_t frame);
 /* A copy to whoever taps; costs one comparison when nobody does. */
-void pr_broker_tap(pr_broker_io_t *self, const Postrider__V1__Envelope *envelope,
-                   pr_bytes_t frame);
+void pr_broker_tap(pr_broker_io_t *self, const Postrider__V1__Envelope *envelope, pr_bytes_t frame);
 void pr_broker_misplaced(pr_broker_io_t *self, const Postrider__V1__Envelope *envelope,
                          const char *socket);
 

@@ -2,12 +2,12 @@
  *
  * The work socket: envelopes into events, actions into sends.
  */
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/log.h"
 #include "broker/broker_private.h"
+
+#include <inttypes.h>
+#include <string.h>
 
 enum { BUDGET = 256, KIND_BITS = 32 };
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/tap.h"
 
-#include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "actor/actor.h"
 #include "base/alloc.h"
 #include "bus/bus.h"
@@ -13,6 +8,11 @@
 #include "cli/home.h"
 #include "cli/tap_filter.h"
 #include "cli/tap_line.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { TEXT_MAX = 16 << 20, WAIT_MS = 1000, BROKERS_TEXT_MAX = 4096 };
 
@@ -159,8 +159,8 @@ static int run(tap_t *self)
 
 static bool is_kind(const char *name)
 {
-    const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field_by_name(
-        &postrider__v1__envelope__descriptor, name);
+    const ProtobufCFieldDescriptor *field =
+        protobuf_c_message_descriptor_get_field_by_name(&postrider__v1__envelope__descriptor, name);
     return field && (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF);
 }
 
@@ -221,12 +221,15 @@ static bool take(tap_t *self, int letter, char *value)
 
 int pr_tap_main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"kind", required_argument, NULL, 'k'},  {"merchant", required_argument, NULL, 'm'},
-        {"order", required_argument, NULL, 'o'}, {"json", no_argument, NULL, 'j'},
-        {"limit", required_argument, NULL, 'n'}, {"config", required_argument, NULL, 'c'},
-        {"set", required_argument, NULL, 's'},   {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"kind", required_argument, NULL, 'k'},
+                                            {"merchant", required_argument, NULL, 'm'},
+                                            {"order", required_argument, NULL, 'o'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"limit", required_argument, NULL, 'n'},
+                                            {"config", required_argument, NULL, 'c'},
+                                            {"set", required_argument, NULL, 's'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     PR_CLEANUP_FREE tap_t *self = PR_NEW(tap_t);
     int letter;
     while ((letter = getopt_long(argc, argv, "", options, NULL)) != -1) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/tap_filter.h"
 
+#include "base/alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/alloc.h"
 
 static const struct {
     const char *kind;
     const char *items;
 } batches[] = {
-    {"job_batch", "jobs"},     {"outcome_batch", "outcomes"}, {"outcome_ack", "tokens"},
-    {"worker_hello", "held"},  {"worker_held", "held"},       {"breaker_snapshot", "breakers"},
+    {"job_batch", "jobs"},    {"outcome_batch", "outcomes"}, {"outcome_ack", "tokens"},
+    {"worker_hello", "held"}, {"worker_held", "held"},       {"breaker_snapshot", "breakers"},
 };
 
 const char *pr_tap_items(const char *kind)

@@ -10,6 +10,7 @@
 #define PR_CLI_TAP_FILTER_H
 
 #include <jansson.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,9 +23,9 @@ typedef struct {
 } pr_tap_token_t;
 
 typedef struct {
-    const char *kind;     /* NULL = all; borrowed, as the two below */
-    const char *merchant; /* NULL = all */
-    const char *order;    /* NULL = all */
+    const char *kind;                         /* NULL = all; borrowed, as the two below */
+    const char *merchant;                     /* NULL = all */
+    const char *order;                        /* NULL = all */
     pr_tap_token_t tokens[PR_TAP_TOKENS_MAX]; /* a ring */
     size_t tokens_count;                      /* ever remembered */
 } pr_tap_filter_t;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/tap_line.h"
 
+#include "cli/tap_filter.h"
+
 #include <inttypes.h>
 #include <string.h>
-
-#include "cli/tap_filter.h"
 
 #define US_PER_S 1000000
 #define INDENT "             " /* as wide as the time */
@@ -54,8 +54,7 @@ static pr_rc_t object(const json_t *value, pr_buffer_t *out)
                                 number_in(value, "seq"), number_in(value, "attempt"));
     }
     if (json_object_get(value, "bytes")) {
-        return pr_buffer_printf(out, "(%" JSON_INTEGER_FORMAT " bytes)",
-                                number_in(value, "bytes"));
+        return pr_buffer_printf(out, "(%" JSON_INTEGER_FORMAT " bytes)", number_in(value, "bytes"));
     }
     return pr_buffer_append_text(out, "{..}");
 }
@@ -128,8 +127,8 @@ pr_rc_t pr_tap_line(const json_t *envelope, pr_buffer_t *out)
     const char *sender = json_string_value(json_object_get(envelope, "sender"));
     const json_t *body = json_object_get(envelope, kind);
     const char *items = pr_tap_items(kind);
-    if (time_of_day(envelope, out) != PR_OK ||
-        pr_buffer_printf(out, "%-16s ", kind) != PR_OK || text(sender ? sender : "-", out) != PR_OK) {
+    if (time_of_day(envelope, out) != PR_OK || pr_buffer_printf(out, "%-16s ", kind) != PR_OK ||
+        text(sender ? sender : "-", out) != PR_OK) {
         return PR_BAD;
     }
     pr_rc_t rc = fields(body, items, out);

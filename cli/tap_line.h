@@ -7,9 +7,9 @@
 #ifndef PR_CLI_TAP_LINE_H
 #define PR_CLI_TAP_LINE_H
 
-#include <jansson.h>
-
 #include "base/buffer.h"
+
+#include <jansson.h>
 
 /* Appends to out: one line for the message and one for each item of a batch. */
 PR_CHECK pr_rc_t pr_tap_line(const json_t *envelope, pr_buffer_t *out);

@@ -164,7 +164,8 @@ class Broker:
             self.worker.take(self, batch)
         elif body == "outcome_ack":
             self.worker.forget(envelope.outcome_ack.tokens)
-        elif body == "scheduler_hello":
+        elif body == "scheduler_hello":  # a new owner: it must hear what we owe
+            self.worker.replaced.update(envelope.scheduler_hello.replaces)
             self.worker.say_owed()
 
 
@@ -177,6 +178,7 @@ class Worker:
         self.threads = concurrent.futures.ThreadPoolExecutor(options.slots)
         self.running, self.owed = {}, {}  # token -> (job, session, future); token -> outcome
         self.sessions = {}                # token -> session, for both
+        self.replaced = set()             # ended sessions: their jobs are refused
         self.brokers = []
         self.brokers = [Broker(self, base) for base in options.broker]
 
@@ -195,7 +197,7 @@ class Worker:
                        session=self.sessions[key]) for key, outcome in self.owed.items()]
 
     def take(self, broker, batch):
-        for job in batch.jobs:
+        for job in [] if batch.session in self.replaced else batch.jobs:
             key = self.key_of(job.token)
             if key not in self.running and key not in self.owed:
                 self.sessions[key] = batch.session

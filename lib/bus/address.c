@@ -23,13 +23,14 @@ static pr_rc_t check_ipc(const char *endpoint, const char *path, pr_error_t *err
 {
     size_t len = strlen(path);
     if (path[0] != '/') {
-        return pr_error_set(error, PR_BAD, "bus", "", "%s: the path must be absolute (ipc:///dir/name)",
-                            endpoint);
+        return pr_error_set(error, PR_BAD, "bus", "",
+                            "%s: the path must be absolute (ipc:///dir/name)", endpoint);
     }
     if (len > PR_IPC_PATH_MAX) {
-        return pr_error_set(error, PR_BAD, "bus", "",
-                            "%s: the path has %zu bytes, a socket allows %d: use a shorter directory",
-                            endpoint, len, PR_IPC_PATH_MAX);
+        return pr_error_set(
+            error, PR_BAD, "bus", "",
+            "%s: the path has %zu bytes, a socket allows %d: use a shorter directory", endpoint,
+            len, PR_IPC_PATH_MAX);
     }
     return PR_OK;
 }

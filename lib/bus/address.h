@@ -6,9 +6,9 @@
 #ifndef PR_BUS_ADDRESS_H
 #define PR_BUS_ADDRESS_H
 
-#include <sys/types.h>
-
 #include "base/error.h"
+
+#include <sys/types.h>
 
 #define PR_IPC_PATH_MAX 107 /* bytes of sockaddr_un.sun_path without its NUL */
 

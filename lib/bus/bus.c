@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bus/bus.h"
 
-#include <errno.h>
-#include <zmq.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "bus/address.h"
 #include "wire/envelope.h"
 
+#include <zmq.h>
+
+#include <errno.h>
+
 enum {
     LINGER_MS = 1000,
-    HIGH_WATER = 1000,        /* messages a peer, each way */
+    HIGH_WATER = 1000, /* messages a peer, each way */
     HEARTBEAT_MS = 1000,
     HEARTBEAT_TTL_MS = 3000,
     HANDSHAKE_MS = 3000,
@@ -22,7 +23,7 @@ enum {
     KEEPALIVE_EVERY_S = 3,
     KEEPALIVE_TRIES = 3,
     SOCKETS_MAX = 1024,
-    SKIP_MAX = 64,            /* malformed messages passed over in one receive */
+    SKIP_MAX = 64, /* malformed messages passed over in one receive */
 };
 
 /* A frame over the contract's limit is dropped and counted; twice that closes its connection
@@ -65,13 +66,20 @@ void pr_bus_destroy(pr_bus_t **self)
 static int native_type(pr_socket_type_t type)
 {
     switch (type) {
-    case PR_SOCKET_ROUTER: return ZMQ_ROUTER;
-    case PR_SOCKET_DEALER: return ZMQ_DEALER;
-    case PR_SOCKET_PUSH: return ZMQ_PUSH;
-    case PR_SOCKET_PULL: return ZMQ_PULL;
-    case PR_SOCKET_XPUB: return ZMQ_XPUB;
-    case PR_SOCKET_SUB: return ZMQ_SUB;
-    case PR_SOCKET_NONE: break;
+    case PR_SOCKET_ROUTER:
+        return ZMQ_ROUTER;
+    case PR_SOCKET_DEALER:
+        return ZMQ_DEALER;
+    case PR_SOCKET_PUSH:
+        return ZMQ_PUSH;
+    case PR_SOCKET_PULL:
+        return ZMQ_PULL;
+    case PR_SOCKET_XPUB:
+        return ZMQ_XPUB;
+    case PR_SOCKET_SUB:
+        return ZMQ_SUB;
+    case PR_SOCKET_NONE:
+        break;
     }
     return -1;
 }
@@ -195,10 +203,14 @@ static pr_rc_t send_part(pr_socket_t *self, pr_bytes_t part, int more)
 {
     while (zmq_send(self->native, part.data, part.len, ZMQ_DONTWAIT | more) < 0) {
         switch (errno) {
-        case EINTR: continue;
-        case EAGAIN: return PR_AGAIN;
-        case EHOSTUNREACH: return PR_LOST;
-        default: pr_assert(!"zmq_send failed for a reason that only a bug has");
+        case EINTR:
+            continue;
+        case EAGAIN:
+            return PR_AGAIN;
+        case EHOSTUNREACH:
+            return PR_LOST;
+        default:
+            pr_assert(errno == EAGAIN); /* closed socket, ended context: only a bug */
         }
     }
     return PR_OK;

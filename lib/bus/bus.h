@@ -13,11 +13,11 @@
 #ifndef PR_BUS_BUS_H
 #define PR_BUS_BUS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/buffer.h"
 #include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 typedef struct pr_bus_t pr_bus_t;       /* one per process: the ZeroMQ context */
 typedef struct pr_socket_t pr_socket_t; /* borrows its bus */
@@ -55,7 +55,8 @@ PR_CHECK pr_rc_t pr_socket_send(pr_socket_t *self, pr_bytes_t route_or_topic, pr
 
 /* One received message; valid until the next receive on this socket. */
 typedef struct {
-    pr_bytes_t route; /* ROUTER: the peer; SUB: the topic; else empty. XPUB receives subscriptions: frame = [1|0]topic */
+    pr_bytes_t
+        route; /* ROUTER: the peer; SUB: the topic; else empty. XPUB receives subscriptions: frame = [1|0]topic */
     pr_bytes_t frame; /* the envelope's bytes */
 } pr_incoming_t;
 

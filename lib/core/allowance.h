@@ -13,10 +13,10 @@
 #ifndef PR_CORE_ALLOWANCE_H
 #define PR_CORE_ALLOWANCE_H
 
+#include "core/classes.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "core/classes.h"
 
 #define PR_ALLOWANCE_RETURN_MS 50
 
@@ -25,8 +25,8 @@ typedef struct {
     bool live;
     bool contended;
     uint64_t granted[PR_CLASSES];
-    uint64_t sent[PR_CLASSES];     /* Demand.sent */
-    uint64_t returned[PR_CLASSES]; /* Demand.returned */
+    uint64_t sent[PR_CLASSES];      /* Demand.sent */
+    uint64_t returned[PR_CLASSES];  /* Demand.returned */
     int64_t idle_at_ms[PR_CLASSES]; /* since when the room of this class is unused */
 } pr_allowance_t;
 

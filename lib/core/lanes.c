@@ -145,8 +145,7 @@ static uint64_t outstanding(const pr_lane_peer_t *peer, uint32_t cls)
 
 static void raise(pr_lane_peer_t *peer, uint32_t cls, uint64_t jobs)
 {
-    uint64_t base = peer->total[cls] > peer->received[cls] ? peer->total[cls]
-                                                           : peer->received[cls];
+    uint64_t base = peer->total[cls] > peer->received[cls] ? peer->total[cls] : peer->received[cls];
     peer->total[cls] = base + jobs;
 }
 

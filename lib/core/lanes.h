@@ -26,11 +26,11 @@
 #ifndef PR_CORE_LANES_H
 #define PR_CORE_LANES_H
 
+#include "core/classes.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "core/classes.h"
 
 #define PR_LANES_SLOW_MS 500
 #define PR_LANES_KEEP_MAX 4096
@@ -40,8 +40,8 @@ typedef struct {
     uint32_t held[PR_CLASSES]; /* jobs that count against slots */
     uint32_t slow;             /* jobs that run and no longer count */
     uint32_t slow_max;
-    uint32_t owed;             /* outcomes without acknowledgement */
-    uint32_t turn;             /* which peer gets the odd slot next */
+    uint32_t owed; /* outcomes without acknowledgement */
+    uint32_t turn; /* which peer gets the odd slot next */
 } pr_lanes_t;
 
 /* slots: all of them, at least PR_CLASSES and at most PR_LANES_KEEP_MAX / 4; shares: weights,

@@ -4,11 +4,11 @@
  */
 #include "core/roster.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "core/roster_private.h"
+
+#include <string.h>
 
 pr_roster_t *pr_roster_new(int64_t silence_ms)
 {
@@ -104,8 +104,8 @@ pr_rc_t pr_roster_worker_hello(pr_roster_t *self, const pr_roster_hello_t *hello
     }
     remove_namesake(self, hello->id, hello->route);
     pr_roster_worker_t *worker = find_worker(self, hello->route);
-    bool starts = !worker || worker->greeting != hello->greeting ||
-                  strcmp(worker->id, hello->id) != 0;
+    bool starts =
+        !worker || worker->greeting != hello->greeting || strcmp(worker->id, hello->id) != 0;
     if (starts && hello->again) {
         return PR_LOST;
     }
@@ -185,8 +185,7 @@ const pr_roster_worker_t *pr_roster_choose(pr_roster_t *self, uint32_t cls, uint
     uint64_t best_room = 0;
     self->turn++;
     for (size_t i = 0; i < self->workers_count; i++) {
-        const pr_roster_worker_t *worker =
-            &self->workers[(i + self->turn) % self->workers_count];
+        const pr_roster_worker_t *worker = &self->workers[(i + self->turn) % self->workers_count];
         uint64_t room = pr_roster_worker_room(worker, cls);
         if (room > best_room && (worker->kinds & kinds) == kinds) {
             best = worker;
@@ -329,9 +328,8 @@ static void remove_old_route(pr_roster_t *self, const pr_roster_session_t *hello
 
 static void start_scheduler(pr_roster_scheduler_t *scheduler, const pr_roster_session_t *hello)
 {
-    pr_roster_scheduler_t fresh = {.route = route_of(hello->route),
-                                   .greeting = hello->greeting,
-                                   .unsaid = true};
+    pr_roster_scheduler_t fresh = {
+        .route = route_of(hello->route), .greeting = hello->greeting, .unsaid = true};
     memcpy(fresh.session, hello->session, PR_SESSION_BYTES);
     memcpy(fresh.shards, scheduler->shards, sizeof fresh.shards);
     *scheduler = fresh;
@@ -448,8 +446,7 @@ const pr_roster_scheduler_t *pr_roster_scheduler_at(const pr_roster_t *self, siz
     return &self->schedulers[index];
 }
 
-const pr_roster_scheduler_t *pr_roster_scheduler_by_route(const pr_roster_t *self,
-                                                          pr_bytes_t route)
+const pr_roster_scheduler_t *pr_roster_scheduler_by_route(const pr_roster_t *self, pr_bytes_t route)
 {
     return find_scheduler(self, route);
 }

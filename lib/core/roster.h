@@ -23,13 +23,13 @@
 #ifndef PR_CORE_ROSTER_H
 #define PR_CORE_ROSTER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buffer.h"
 #include "base/rc.h"
 #include "core/classes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define PR_ROSTER_ROUTE_MAX 64
 #define PR_ROSTER_ID_MAX 64
@@ -51,7 +51,7 @@ typedef struct {
     pr_route_t route;
     char id[PR_ROSTER_ID_MAX + 1];
     uint32_t greeting;
-    uint32_t kinds;             /* bit JobKind */
+    uint32_t kinds; /* bit JobKind */
     bool draining;
     uint64_t total[PR_CLASSES]; /* agreed to */
     uint64_t sent[PR_CLASSES];
@@ -64,12 +64,12 @@ typedef struct {
     char address[PR_ROSTER_ADDRESS_MAX + 1]; /* own ROUTER; may be empty */
     uint8_t shards[PR_SHARDS / 8];
     uint32_t greeting;
-    uint32_t want[PR_CLASSES];      /* demand that no grant has met yet */
+    uint32_t want[PR_CLASSES]; /* demand that no grant has met yet */
     uint64_t granted[PR_CLASSES];
     uint64_t used[PR_CLASSES];
     uint64_t returned[PR_CLASSES];
     bool contended;
-    bool unsaid;                    /* granted or contended changed since pr_roster_said */
+    bool unsaid; /* granted or contended changed since pr_roster_said */
     int64_t heard_at_ms;
 } pr_roster_scheduler_t;
 
@@ -123,9 +123,9 @@ const pr_roster_worker_t *pr_roster_worker_by_route(const pr_roster_t *self, pr_
 
 typedef struct {
     pr_bytes_t route;
-    const uint8_t *session;  /* PR_SESSION_BYTES */
-    const uint8_t *shards;   /* PR_SHARDS / 8 */
-    const char *address;     /* may be "" */
+    const uint8_t *session; /* PR_SESSION_BYTES */
+    const uint8_t *shards;  /* PR_SHARDS / 8 */
+    const char *address;    /* may be "" */
     uint32_t greeting;
     bool again;
 } pr_roster_session_t;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/arena.h"
 
+#include "base/alloc.h"
+#include "base/assert.h"
+
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "base/alloc.h"
-#include "base/assert.h"
 
 enum { ALIGN = 16, BLOCK_MIN = 4096 };
 

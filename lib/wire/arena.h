@@ -8,6 +8,7 @@
 #define PR_WIRE_ARENA_H
 
 #include <protobuf-c/protobuf-c.h>
+
 #include <stddef.h>
 
 typedef struct pr_arena_t pr_arena_t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "wire/limits.h"
+
+#include <string.h>
 
 /* Wire types of protobuf's encoding, https://protobuf.dev/programming-guides/encoding/ */
 enum { VARINT = 0, FIXED64 = 1, DELIMITED = 2, FIXED32 = 5 };
@@ -15,7 +15,7 @@ typedef struct {
 typedef struct {
     uint32_t number;
     uint32_t type;
-    uint64_t value; /* varints */
+    uint64_t value;   /* varints */
     pr_bytes_t bytes; /* delimited */
 } item_t;
 
@@ -76,8 +76,8 @@ static bool read_item(reader_t *self, item_t *out)
     }
 }
 
-static pr_rc_t bad(pr_error_t *error, const ProtobufCMessageDescriptor *message,
-                   const char *field, const char *why)
+static pr_rc_t bad(pr_error_t *error, const ProtobufCMessageDescriptor *message, const char *field,
+                   const char *why)
 {
     return pr_error_set(error, PR_BAD, "wire", "", "%s.%s: %s", message->short_name, field, why);
 }
@@ -97,8 +97,8 @@ static bool enum_fits(const ProtobufCFieldDescriptor *field, const pr_field_rule
 }
 
 /* One value of a number or enum field. NULL, or what is wrong. */
-static const char *number_fault(const ProtobufCFieldDescriptor *field,
-                                const pr_field_rule_t *rule, uint64_t value)
+static const char *number_fault(const ProtobufCFieldDescriptor *field, const pr_field_rule_t *rule,
+                                uint64_t value)
 {
     switch (field->type) {
     case PROTOBUF_C_TYPE_ENUM:
@@ -124,8 +124,8 @@ static const char *length_fault(const pr_field_rule_t *rule, size_t len)
 }
 
 /* A packed run of varints in one delimited item; *count grows by their number. */
-static const char *packed_fault(const ProtobufCFieldDescriptor *field,
-                                const pr_field_rule_t *rule, pr_bytes_t run, uint32_t *count)
+static const char *packed_fault(const ProtobufCFieldDescriptor *field, const pr_field_rule_t *rule,
+                                pr_bytes_t run, uint32_t *count)
 {
     reader_t reader = {run.data, run.data + run.len};
     while (reader.at != reader.end) {

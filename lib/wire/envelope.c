@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/envelope.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "wire/arena.h"
 #include "wire/limits.h"
 
+#include <string.h>
+
 enum {
     SENDER_MAX = 64,
-    COST_FACTOR = 16,           /* heap bytes that one frame byte may cost */
-    COST_FLOOR = 64 * 1024,     /* and for small frames */
-    FIRST_BLOCK = 2 * 1024,     /* enough for one job, so that most unpacks take one block */
+    COST_FACTOR = 16,       /* heap bytes that one frame byte may cost */
+    COST_FLOOR = 64 * 1024, /* and for small frames */
+    FIRST_BLOCK = 2 * 1024, /* enough for one job, so that most unpacks take one block */
 };
 
 /* Room for len bytes and the NUL that pr_buffer_t promises. */
@@ -62,7 +62,8 @@ pr_rc_t pr_envelope_unpack(pr_bytes_t frame, Postrider__V1__Envelope **out, pr_e
     if (rc != PR_OK) {
         return rc;
     }
-    PR_CLEANUP(pr_arena) pr_arena_t *arena =
+    PR_CLEANUP(pr_arena)
+    pr_arena_t *arena =
         pr_arena_new(frame.len * 2 + FIRST_BLOCK, frame.len * COST_FACTOR + COST_FLOOR);
     Postrider__V1__Envelope *envelope =
         postrider__v1__envelope__unpack(pr_arena_allocator(arena), frame.len, frame.data);

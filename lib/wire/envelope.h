@@ -23,7 +23,8 @@ void pr_envelope_pack(Postrider__V1__Envelope *envelope, const char *sender, int
                       const uint64_t random[2], pr_buffer_t *out);
 
 /* Gives *out, to be freed with pr_envelope_destroy. */
-PR_CHECK pr_rc_t pr_envelope_unpack(pr_bytes_t frame, Postrider__V1__Envelope **out, pr_error_t *error);
+PR_CHECK pr_rc_t pr_envelope_unpack(pr_bytes_t frame, Postrider__V1__Envelope **out,
+                                    pr_error_t *error);
 void pr_envelope_destroy(Postrider__V1__Envelope **self);
 
 /* "job_batch", "hint" ...: the name of the body that is set; "none". Topics and `tap --kind` use it. */

@@ -3,15 +3,16 @@
  * Envelopes as JSON for people: one walk along protobuf-c's descriptors, with limits.h saying
  * what of each field may be shown. Empty strings, zeros and absent messages are left out.
  */
-#include <inttypes.h>
-#include <jansson.h>
-#include <openssl/sha.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "wire/envelope.h"
 #include "wire/limits.h"
+
+#include <jansson.h>
+#include <openssl/sha.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { HEX_SHOWN_MAX = 64 };
 
@@ -39,9 +40,9 @@ static json_t *url_json(const char *url)
     size_t start = scheme_end && scheme_end < url + len ? (size_t)(scheme_end + 3 - url) : 0;
     size_t host_len = strcspn(url + start, "/?#");
     const char *at = memrchr(url + start, '@', host_len);
-    PR_CLEANUP_FREE char *text =
-        pr_asprintf("%.*s%.*s%s", (int)start, url, (int)(at ? url + len - at - 1 : (long)(len - start)),
-                    at ? at + 1 : url + start, url[len] ? "?..." : "");
+    PR_CLEANUP_FREE char *text = pr_asprintf("%.*s%.*s%s", (int)start, url,
+                                             (int)(at ? url + len - at - 1 : (long)(len - start)),
+                                             at ? at + 1 : url + start, url[len] ? "?..." : "");
     return json_string(text);
 }
 
@@ -63,8 +64,7 @@ static json_t *text_json(const char *text, pr_show_t show)
     if (show == PR_SHOW_URL) {
         return url_json(text);
     }
-    return show == PR_SHOW_PLAIN ? json_string(text)
-                                 : bytes_json(pr_bytes_text(text), show);
+    return show == PR_SHOW_PLAIN ? json_string(text) : bytes_json(pr_bytes_text(text), show);
 }
 
 static json_t *enum_json(const ProtobufCEnumDescriptor *descriptor, int value)

@@ -4,21 +4,62 @@
 #include "postrider/v1/bus.pb-c.h"
 
 /* One table a message. The numbers are those of bus.proto; docs/bus.md repeats them for people. */
-#define TEXT(max_) {.known = true, .max = (max_)}
-#define TEXT1(max_) {.known = true, .min = 1, .max = (max_)}
-#define BYTES(min_, max_) {.known = true, .min = (min_), .max = (max_)}
-#define HIDDEN(max_, show_) {.known = true, .max = (max_), .show = (show_)}
-#define ANY {.known = true}
-#define UPTO(max_) {.known = true, .max = (max_)}
-#define COUNTS(n_) {.known = true, .count_min = (n_), .count_max = (n_)}
-#define TEXTS(count_, max_) {.known = true, .max = (max_), .count_max = (count_)}
-#define ENUM {.known = true}
-#define ENUM1 {.known = true, .required = true}
-#define KIND1 {.known = true, .required = true, .open = true}
-#define ONE(rule_) {.known = true, .required = true, .sub = &(rule_)}
-#define MAYBE(rule_) {.known = true, .sub = &(rule_)}
+#define TEXT(max_) \
+    { \
+        .known = true, .max = (max_) \
+    }
+#define TEXT1(max_) \
+    { \
+        .known = true, .min = 1, .max = (max_) \
+    }
+#define BYTES(min_, max_) \
+    { \
+        .known = true, .min = (min_), .max = (max_) \
+    }
+#define HIDDEN(max_, show_) \
+    { \
+        .known = true, .max = (max_), .show = (show_) \
+    }
+#define ANY \
+    { \
+        .known = true \
+    }
+#define UPTO(max_) \
+    { \
+        .known = true, .max = (max_) \
+    }
+#define COUNTS(n_) \
+    { \
+        .known = true, .count_min = (n_), .count_max = (n_) \
+    }
+#define TEXTS(count_, max_) \
+    { \
+        .known = true, .max = (max_), .count_max = (count_) \
+    }
+#define ENUM \
+    { \
+        .known = true \
+    }
+#define ENUM1 \
+    { \
+        .known = true, .required = true \
+    }
+#define KIND1 \
+    { \
+        .known = true, .required = true, .open = true \
+    }
+#define ONE(rule_) \
+    { \
+        .known = true, .required = true, .sub = &(rule_) \
+    }
+#define MAYBE(rule_) \
+    { \
+        .known = true, .sub = &(rule_) \
+    }
 #define MANY(min_, max_, rule_) \
-    {.known = true, .count_min = (min_), .count_max = (max_), .sub = &(rule_)}
+    { \
+        .known = true, .count_min = (min_), .count_max = (max_), .sub = &(rule_) \
+    }
 
 #define MESSAGE(name_, descriptor_) \
     static const pr_message_rule_t name_ = { \
@@ -28,18 +69,18 @@
     }
 
 enum {
-    SESSION = 16,      /* bytes of a session or instance id */
-    SHARDS = 32,       /* bytes of the bitmap of 256 shards */
-    SHARD_MAX = 255,   /* largest shard number */
-    CLASS_MAX = 2,     /* P0, P1, P2 */
-    CLASSES = 3,       /* length of every per-class array */
-    NAME = 64,         /* worker ids, merchants, orders, events, error classes */
-    URL = 2048,        /* 512 characters of at most four bytes */
-    BATCH = 64,        /* jobs or outcomes a message */
-    HELD = 4096,       /* jobs that a worker names */
-    BODY = 64 * 1024,  /* of a notification */
-    EXCERPT = 1024,    /* of an answer */
-    PEERS = 1024,      /* workers that a broker names */
+    SESSION = 16,     /* bytes of a session or instance id */
+    SHARDS = 32,      /* bytes of the bitmap of 256 shards */
+    SHARD_MAX = 255,  /* largest shard number */
+    CLASS_MAX = 2,    /* P0, P1, P2 */
+    CLASSES = 3,      /* length of every per-class array */
+    NAME = 64,        /* worker ids, merchants, orders, events, error classes */
+    URL = 2048,       /* 512 characters of at most four bytes */
+    BATCH = 64,       /* jobs or outcomes a message */
+    HELD = 4096,      /* jobs that a worker names */
+    BODY = 64 * 1024, /* of a notification */
+    EXCERPT = 1024,   /* of an answer */
+    PEERS = 1024,     /* workers that a broker names */
 };
 
 static const pr_field_rule_t token_fields[] = {[1] = ANY, [2] = ANY, [3] = ANY};
@@ -69,61 +110,57 @@ static const pr_field_rule_t header_fields[] = {
     [1] = TEXT1(256), [2] = HIDDEN(4096, PR_SHOW_LENGTH)};
 MESSAGE(header, header);
 
-static const pr_field_rule_t endpoint_config_fields[] = {
-    [1] = TEXT(32),
-    [2] = HIDDEN(4096, PR_SHOW_LENGTH),
-    [3] = HIDDEN(4096, PR_SHOW_LENGTH),
-    [4] = TEXT(1024),
-    [5] = MANY(0, 32, header),
-    [6] = HIDDEN(64 * 1024, PR_SHOW_LENGTH),
-    [7] = HIDDEN(URL, PR_SHOW_URL),
-    [8] = ANY};
+static const pr_field_rule_t endpoint_config_fields[] = {[1] = TEXT(32),
+                                                         [2] = HIDDEN(4096, PR_SHOW_LENGTH),
+                                                         [3] = HIDDEN(4096, PR_SHOW_LENGTH),
+                                                         [4] = TEXT(1024),
+                                                         [5] = MANY(0, 32, header),
+                                                         [6] = HIDDEN(64 * 1024, PR_SHOW_LENGTH),
+                                                         [7] = HIDDEN(URL, PR_SHOW_URL),
+                                                         [8] = ANY};
 MESSAGE(endpoint_config, endpoint_config);
 
-static const pr_field_rule_t job_fields[] = {
-    [1] = ONE(token),
-    [2] = KIND1,
-    [3] = UPTO(SHARD_MAX),
-    [4] = ANY,
-    [5] = UPTO(CLASS_MAX),
-    [6] = ANY,
-    [7] = ANY,
-    [8] = TEXT(4 * NAME),
-    [9] = TEXT(4 * NAME),
-    [10] = TEXT(NAME),
-    [11] = ANY,
-    [12] = TEXT(4 * NAME),
-    [13] = HIDDEN(URL, PR_SHOW_URL),
-    [14] = HIDDEN(BODY, PR_SHOW_DIGEST),
-    [15] = ONE(endpoint_config),
-    [16] = ANY};
+static const pr_field_rule_t job_fields[] = {[1] = ONE(token),
+                                             [2] = KIND1,
+                                             [3] = UPTO(SHARD_MAX),
+                                             [4] = ANY,
+                                             [5] = UPTO(CLASS_MAX),
+                                             [6] = ANY,
+                                             [7] = ANY,
+                                             [8] = TEXT(4 * NAME),
+                                             [9] = TEXT(4 * NAME),
+                                             [10] = TEXT(NAME),
+                                             [11] = ANY,
+                                             [12] = TEXT(4 * NAME),
+                                             [13] = HIDDEN(URL, PR_SHOW_URL),
+                                             [14] = HIDDEN(BODY, PR_SHOW_DIGEST),
+                                             [15] = ONE(endpoint_config),
+                                             [16] = ANY};
 MESSAGE(job, job);
 
 static const pr_field_rule_t job_batch_fields[] = {
     [1] = BYTES(SESSION, SESSION), [2] = UPTO(CLASS_MAX), [3] = MANY(1, BATCH, job)};
 MESSAGE(job_batch, job_batch);
 
-static const pr_field_rule_t outcome_fields[] = {
-    [1] = ONE(token),
-    [2] = UPTO(SHARD_MAX),
-    [3] = ANY,
-    [4] = ENUM1,
-    [5] = UPTO(999),
-    [6] = TEXT(NAME),
-    [7] = ANY,
-    [8] = ANY,
-    [9] = HIDDEN(EXCERPT, PR_SHOW_DIGEST),
-    [10] = ANY,
-    [11] = TEXT1(NAME),
-    [12] = {.known = true, .open = true}};
+static const pr_field_rule_t outcome_fields[] = {[1] = ONE(token),
+                                                 [2] = UPTO(SHARD_MAX),
+                                                 [3] = ANY,
+                                                 [4] = ENUM1,
+                                                 [5] = UPTO(999),
+                                                 [6] = TEXT(NAME),
+                                                 [7] = ANY,
+                                                 [8] = ANY,
+                                                 [9] = HIDDEN(EXCERPT, PR_SHOW_DIGEST),
+                                                 [10] = ANY,
+                                                 [11] = TEXT1(NAME),
+                                                 [12] = {.known = true, .open = true}};
 MESSAGE(outcome, outcome);
 
 static const pr_field_rule_t outcome_batch_fields[] = {
     [1] = MANY(1, BATCH, outcome), [2] = BYTES(0, SESSION)};
 MESSAGE(outcome_batch, outcome_batch);
 
-static const pr_field_rule_t outcome_ack_fields[] = {
-    [1] = TEXT1(NAME), [2] = MANY(1, 1024, token)};
+static const pr_field_rule_t outcome_ack_fields[] = {[1] = TEXT1(NAME), [2] = MANY(1, 1024, token)};
 MESSAGE(outcome_ack, outcome_ack);
 
 static const pr_field_rule_t scheduler_hello_fields[] = {
@@ -155,18 +192,18 @@ static const pr_field_rule_t hint_fields[] = {[1] = COUNTS(CLASSES)};
 MESSAGE(hint, hint);
 
 static const pr_field_rule_t attempt_fact_fields[] = {
-    [1] = ANY,   [2] = TEXT(4 * NAME), [3] = TEXT(4 * NAME), [4] = TEXT(NAME), [5] = UPTO(CLASS_MAX),
-    [6] = ANY,   [7] = ENUM1,          [8] = UPTO(999),      [9] = TEXT(NAME), [10] = ANY};
+    [1] = ANY, [2] = TEXT(4 * NAME), [3] = TEXT(4 * NAME), [4] = TEXT(NAME), [5] = UPTO(CLASS_MAX),
+    [6] = ANY, [7] = ENUM1,          [8] = UPTO(999),      [9] = TEXT(NAME), [10] = ANY};
 MESSAGE(attempt_fact, attempt_fact);
 
 static const pr_field_rule_t breaker_moved_fields[] = {
-    [1] = ANY, [2] = TEXT(4 * NAME), [3] = ENUM, [4] = ENUM1,
-    [5] = ANY, [6] = ANY,            [7] = ANY,  [8] = ANY};
+    [1] = ANY, [2] = TEXT(4 * NAME), [3] = ENUM, [4] = ENUM1, [5] = ANY, [6] = ANY, [7] = ANY,
+    [8] = ANY};
 MESSAGE(breaker_moved, breaker_moved);
 
 static const pr_field_rule_t dead_fact_fields[] = {
-    [1] = ANY,        [2] = ANY,       [3] = TEXT(4 * NAME), [4] = TEXT(4 * NAME),
-    [5] = TEXT(NAME), [6] = TEXT(256), [7] = ANY};
+    [1] = ANY,       [2] = ANY, [3] = TEXT(4 * NAME), [4] = TEXT(4 * NAME), [5] = TEXT(NAME),
+    [6] = TEXT(256), [7] = ANY};
 MESSAGE(dead_fact, dead_fact);
 
 static const pr_field_rule_t alert_fields[] = {
@@ -192,32 +229,31 @@ static const pr_field_rule_t breaker_snapshot_fields[] = {
     [1] = MANY(0, 4096, breaker_moved), [2] = TEXT(512)};
 MESSAGE(breaker_snapshot, breaker_snapshot);
 
-static const pr_field_rule_t envelope_fields[] = {
-    [1] = ANY,
-    [2] = BYTES(16, 16),
-    [3] = TEXT(64),
-    [4] = ANY,
-    [5] = TEXT(NAME),
-    [10] = MAYBE(worker_hello),
-    [11] = MAYBE(worker_credit),
-    [12] = MAYBE(worker_held),
-    [13] = MAYBE(job_batch),
-    [14] = MAYBE(outcome_batch),
-    [15] = MAYBE(outcome_ack),
-    [20] = MAYBE(scheduler_hello),
-    [21] = MAYBE(demand),
-    [22] = MAYBE(grant),
-    [23] = MAYBE(broker_hello),
-    [30] = MAYBE(hint),
-    [31] = MAYBE(attempt_fact),
-    [32] = MAYBE(breaker_moved),
-    [33] = MAYBE(dead_fact),
-    [34] = MAYBE(alert),
-    [35] = MAYBE(endpoint_gone),
-    [36] = MAYBE(actor_health),
-    [40] = MAYBE(breaker_command),
-    [41] = MAYBE(breaker_query),
-    [42] = MAYBE(breaker_snapshot)};
+static const pr_field_rule_t envelope_fields[] = {[1] = ANY,
+                                                  [2] = BYTES(16, 16),
+                                                  [3] = TEXT(64),
+                                                  [4] = ANY,
+                                                  [5] = TEXT(NAME),
+                                                  [10] = MAYBE(worker_hello),
+                                                  [11] = MAYBE(worker_credit),
+                                                  [12] = MAYBE(worker_held),
+                                                  [13] = MAYBE(job_batch),
+                                                  [14] = MAYBE(outcome_batch),
+                                                  [15] = MAYBE(outcome_ack),
+                                                  [20] = MAYBE(scheduler_hello),
+                                                  [21] = MAYBE(demand),
+                                                  [22] = MAYBE(grant),
+                                                  [23] = MAYBE(broker_hello),
+                                                  [30] = MAYBE(hint),
+                                                  [31] = MAYBE(attempt_fact),
+                                                  [32] = MAYBE(breaker_moved),
+                                                  [33] = MAYBE(dead_fact),
+                                                  [34] = MAYBE(alert),
+                                                  [35] = MAYBE(endpoint_gone),
+                                                  [36] = MAYBE(actor_health),
+                                                  [40] = MAYBE(breaker_command),
+                                                  [41] = MAYBE(breaker_query),
+                                                  [42] = MAYBE(breaker_snapshot)};
 
 const pr_message_rule_t pr_envelope_rule = {
     &postrider__v1__envelope__descriptor,

@@ -10,11 +10,12 @@
 #ifndef PR_WIRE_LIMITS_H
 #define PR_WIRE_LIMITS_H
 
-#include <protobuf-c/protobuf-c.h>
-#include <stdint.h>
-
 #include "base/buffer.h"
 #include "base/error.h"
+
+#include <protobuf-c/protobuf-c.h>
+
+#include <stdint.h>
 
 /* How `tap` shows a bytes or string field. */
 typedef enum {
@@ -31,8 +32,8 @@ typedef struct {
     bool required; /* must be present (submessages), or not the zero value (enums) */
     bool open;     /* enum whose newer numbers (up to 63) pass: the reader decides */
     pr_show_t show;
-    uint32_t min; /* bytes of a string or bytes field; smallest value never (unsigned) */
-    uint32_t max; /* bytes of a string or bytes field; largest value of a uint32, 0 = any */
+    uint32_t min;       /* bytes of a string or bytes field; smallest value never (unsigned) */
+    uint32_t max;       /* bytes of a string or bytes field; largest value of a uint32, 0 = any */
     uint32_t count_min; /* of a repeated field */
     uint32_t count_max;
     const pr_message_rule_t *sub; /* rules of the message in this field */

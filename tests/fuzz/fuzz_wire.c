@@ -3,14 +3,14 @@
  * Any bytes as a frame. What is taken must pack, must be taken again, must then pack to the very
  * same bytes, and must be showable as JSON that holds no raw secret.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "wire/envelope.h"
 #include "wire/limits.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 static void pack(const Postrider__V1__Envelope *envelope, pr_buffer_t *out)
 {

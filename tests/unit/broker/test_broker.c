@@ -2,6 +2,7 @@
 #include "broker/broker.h"
 
 #include <criterion/criterion.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -144,7 +145,7 @@ Test(broker, jobs_beyond_the_grant_or_from_strangers_go_nowhere, .init = setup, 
 
 Test(broker, outcomes_are_sorted_by_owner, .init = setup, .fini = teardown)
 {
-    scheduler("odd", 0xaa);  /* shards 1, 3, 5, 7 of every eight */
+    scheduler("odd", 0xaa); /* shards 1, 3, 5, 7 of every eight */
     scheduler("even", 0x55);
     worker("a", 9);
     const uint32_t shards[] = {1, 2, 3, 4, 255};

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "bus/bus.h"
+#include "wire/envelope.h"
 
 #include <criterion/criterion.h>
+#include <zmq.h>
+
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zmq.h>
-
-#include "base/alloc.h"
-#include "base/clock.h"
-#include "wire/envelope.h"
 
 TestSuite(bus, .timeout = 30);
 
@@ -127,8 +127,8 @@ Test(bus, a_full_peer_gives_again_and_loses_nothing, .init = setup, .fini = tear
     memset(text, 'x', sizeof text);
     unsigned sent = 0;
     pr_rc_t rc = PR_OK;
-    while (sent < 100000 &&
-           (rc = pr_socket_send(router, pr_bytes_text("slow"), pr_bytes(text, sizeof text))) == PR_OK) {
+    while (sent < 100000 && (rc = pr_socket_send(router, pr_bytes_text("slow"),
+                                                 pr_bytes(text, sizeof text))) == PR_OK) {
         sent++;
     }
     cr_assert_eq(rc, PR_AGAIN, "memory is bounded");
@@ -245,8 +245,9 @@ Test(bus, endpoints_are_checked, .init = setup, .fini = teardown)
     memcpy(long_path, "ipc:///", 7);
     long_path[6 + 108] = '\0';
     const char *const rows[] = {
-        "", "ipc://relative", "tcp://*", "tcp://host", "tcp://:80", "tcp://h:0", "tcp://h:65536",
-        "tcp://h:12x", "inproc://x", "udp://h:1", long_path,
+        "",           "ipc://relative", "tcp://*",       "tcp://host",
+        "tcp://:80",  "tcp://h:0",      "tcp://h:65536", "tcp://h:12x",
+        "inproc://x", "udp://h:1",      long_path,
     };
     pr_socket_t *socket = pr_socket_new(bus, PR_SOCKET_PULL, NULL);
     for (size_t i = 0; i < PR_COUNT(rows); i++) {

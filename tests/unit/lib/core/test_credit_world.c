@@ -6,13 +6,14 @@
  * reconnected, as with a ZeroMQ DEALER. Checked throughout: nobody receives or sends beyond its
  * credit. Checked at the end, when all is quiet: no credit has leaked.
  */
-#include <criterion/criterion.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "core/allowance.h"
 #include "core/lanes.h"
 #include "core/roster.h"
+
+#include <criterion/criterion.h>
+
+#include <string.h>
 
 TestSuite(credit_world, .timeout = 60);
 
@@ -119,14 +120,20 @@ static void broker_hello(world_t *w, int who, const message_t *message)
     pr_rc_t rc;
     if (who < WORKERS) {
         char id[4] = {'w', (char)('0' + who), 0, 0};
-        pr_roster_hello_t hello = {.route = route_of(link), .id = id, .kinds = 2,
-                                   .greeting = message->greeting, .again = message->flag};
+        pr_roster_hello_t hello = {.route = route_of(link),
+                                   .id = id,
+                                   .kinds = 2,
+                                   .greeting = message->greeting,
+                                   .again = message->flag};
         rc = pr_roster_worker_hello(w->roster, &hello, w->now, NULL);
     } else {
         uint8_t session[PR_SESSION_BYTES] = {(uint8_t)who};
         uint8_t shards[PR_SHARDS / 8] = {0};
-        pr_roster_session_t hello = {.route = route_of(link), .session = session, .shards = shards,
-                                     .address = "", .greeting = message->greeting,
+        pr_roster_session_t hello = {.route = route_of(link),
+                                     .session = session,
+                                     .shards = shards,
+                                     .address = "",
+                                     .greeting = message->greeting,
                                      .again = message->flag};
         rc = pr_roster_scheduler_hello(w->roster, &hello, w->now, NULL);
     }

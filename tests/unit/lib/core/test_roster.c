@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
 #include "core/roster.h"
 
 #include <criterion/criterion.h>
-#include <string.h>
 
-#include "base/alloc.h"
+#include <string.h>
 
 TestSuite(roster, .timeout = 30);
 
@@ -117,8 +117,12 @@ Test(roster, a_draining_worker_has_no_room)
     pr_roster_t *roster = pr_roster_new(2000);
     cr_assert_eq(greet(roster, "a", 1, 0), PR_OK);
     credit(roster, "a", 9);
-    pr_roster_hello_t hello = {.route = route("a"), .id = "a", .kinds = NOTIFY, .greeting = 1,
-                               .again = true, .draining = true};
+    pr_roster_hello_t hello = {.route = route("a"),
+                               .id = "a",
+                               .kinds = NOTIFY,
+                               .greeting = 1,
+                               .again = true,
+                               .draining = true};
     cr_assert_eq(pr_roster_worker_hello(roster, &hello, 0, NULL), PR_OK);
     cr_assert_null(pr_roster_choose(roster, 0, NOTIFY));
     pr_roster_destroy(&roster);

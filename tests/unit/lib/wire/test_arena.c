@@ -2,6 +2,7 @@
 #include "wire/arena.h"
 
 #include <criterion/criterion.h>
+
 #include <stdint.h>
 #include <string.h>
 

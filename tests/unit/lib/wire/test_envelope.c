@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "wire/envelope.h"
+#include "wire/limits.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>
-#include <string.h>
 
-#include "base/alloc.h"
-#include "base/clock.h"
-#include "wire/limits.h"
+#include <string.h>
 
 TestSuite(envelope, .timeout = 20);
 
@@ -140,20 +140,62 @@ typedef struct {
     const char *field;
 } bad_t;
 
-static void no_session(fixture_t *self) { self->batch.session.len = 0; }
-static void short_session(fixture_t *self) { self->batch.session.len = 15; }
-static void class_3(fixture_t *self) { self->batch.class_ = 3; }
-static void no_jobs(fixture_t *self) { self->batch.n_jobs = 0; }
-static void no_token(fixture_t *self) { self->jobs[3].token = NULL; }
-static void no_endpoint(fixture_t *self) { self->jobs[3].endpoint = NULL; }
-static void shard_256(fixture_t *self) { self->jobs[0].shard = 256; }
-static void no_kind(fixture_t *self) { self->jobs[0].kind = 0; }
-static void wild_kind(fixture_t *self) { self->jobs[0].kind = (Postrider__V1__JobKind)64; }
-static void bad_utf8(fixture_t *self) { self->jobs[0].order_no = text("a\xff"); }
-static void overlong(fixture_t *self) { self->jobs[0].order_no = text("\xc0\xaf"); }
-static void surrogate(fixture_t *self) { self->jobs[0].order_no = text("\xed\xa0\x80"); }
-static void cut_utf8(fixture_t *self) { self->jobs[0].order_no = text("\xe2\x82"); }
-static void nameless(fixture_t *self) { self->header.name = text(""); }
+static void no_session(fixture_t *self)
+{
+    self->batch.session.len = 0;
+}
+static void short_session(fixture_t *self)
+{
+    self->batch.session.len = 15;
+}
+static void class_3(fixture_t *self)
+{
+    self->batch.class_ = 3;
+}
+static void no_jobs(fixture_t *self)
+{
+    self->batch.n_jobs = 0;
+}
+static void no_token(fixture_t *self)
+{
+    self->jobs[3].token = NULL;
+}
+static void no_endpoint(fixture_t *self)
+{
+    self->jobs[3].endpoint = NULL;
+}
+static void shard_256(fixture_t *self)
+{
+    self->jobs[0].shard = 256;
+}
+static void no_kind(fixture_t *self)
+{
+    self->jobs[0].kind = 0;
+}
+static void wild_kind(fixture_t *self)
+{
+    self->jobs[0].kind = (Postrider__V1__JobKind)64;
+}
+static void bad_utf8(fixture_t *self)
+{
+    self->jobs[0].order_no = text("a\xff");
+}
+static void overlong(fixture_t *self)
+{
+    self->jobs[0].order_no = text("\xc0\xaf");
+}
+static void surrogate(fixture_t *self)
+{
+    self->jobs[0].order_no = text("\xed\xa0\x80");
+}
+static void cut_utf8(fixture_t *self)
+{
+    self->jobs[0].order_no = text("\xe2\x82");
+}
+static void nameless(fixture_t *self)
+{
+    self->header.name = text("");
+}
 
 static char long_url[2050];
 static void url_too_long(fixture_t *self)

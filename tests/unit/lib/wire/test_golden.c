@@ -3,14 +3,15 @@
  * Old bytes decode for ever: every file of tests/contract/golden is taken, is of the kind that its
  * name says, and packs to the same bytes.
  */
+#include "base/alloc.h"
+#include "wire/envelope.h"
+
 #include <criterion/criterion.h>
+
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/alloc.h"
-#include "wire/envelope.h"
 
 TestSuite(golden, .timeout = 20);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
 #include "wire/limits.h"
 
 #include <criterion/criterion.h>
-#include <string.h>
 
-#include "base/alloc.h"
+#include <string.h>
 
 TestSuite(limits, .timeout = 20);
 
