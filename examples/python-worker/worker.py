@@ -174,7 +174,7 @@ class Worker:
         self.pb, self.slots = pb, options.slots
         self.key = bytes.fromhex(open(options.master_key, encoding="ascii").read().strip())
         self.id = f"python-{socket.gethostname()[:24]}-{os.getpid()}-{os.urandom(2).hex()}"
-        self.context, self.draining = zmq.Context(), False
+        self.context, self.draining, self.goodbye_said = zmq.Context(), False, False
         self.threads = concurrent.futures.ThreadPoolExecutor(options.slots)
         self.running, self.owed = {}, {}  # token -> (job, session, future); token -> outcome
         self.sessions = {}                # token -> session, for both
@@ -232,15 +232,19 @@ class Worker:
         self.say(list(self.owed.values()))
 
     def drain(self, *_):
-        self.draining = True
+        self.draining, self.stop_at = True, time.monotonic() + 15
+
+    def drained(self):
+        """Everybody was told, nothing runs, and what is owed is acknowledged or too late."""
+        return (self.goodbye_said and not self.running
+                and (not self.owed or time.monotonic() > self.stop_at))
 
     def run(self):
         poller, beat_at, owed_at = zmq.Poller(), 0.0, 0.0
         for broker in self.brokers:
             poller.register(broker.socket, zmq.POLLIN)
         print(f"{self.id}: {self.slots} slots", file=sys.stderr, flush=True)
-        stop_at = None
-        while not (self.draining and not self.running and (not self.owed or time.monotonic() > stop_at)):
+        while not self.drained():
             for native, _ in poller.poll(5 if self.running else 50):
                 broker = next(b for b in self.brokers if b.socket is native)
                 envelope = self.pb.Envelope()
@@ -248,8 +252,8 @@ class Worker:
                 broker.hear(envelope)
             self.collect()
             now = time.monotonic()
-            if self.draining and stop_at is None:
-                stop_at = now + 15
+            if self.draining and not self.goodbye_said:
+                self.goodbye_said = True
                 for broker in self.brokers:
                     broker.greet()
             if now >= beat_at:  # a broker that never answered is greeted again
