@@ -314,7 +314,8 @@ static void forget_silent(pr_broker_io_t *self, int64_t now_ms)
     }
 }
 
-/* BrokerHello to every peer: our heartbeat. */
+/* BrokerHello to every peer: our heartbeat. Schedulers learn from it whom to wait for after a
+ * takeover; workers need not know each other. */
 static void beat(pr_broker_io_t *self)
 {
     const pr_roster_t *roster = self->broker->roster;
@@ -324,7 +325,7 @@ static void beat(pr_broker_io_t *self)
     }
     for (size_t i = 0; i < pr_roster_schedulers(roster); i++) {
         const pr_roster_scheduler_t *it = pr_roster_scheduler_at(roster, i);
-        self->refused += send_hello(self, &it->route, it->greeting, false, false) != PR_OK;
+        self->refused += send_hello(self, &it->route, it->greeting, false, true) != PR_OK;
     }
 }
 

@@ -54,6 +54,7 @@ static void greet_link(io_t *io, link_t *link, pr_bytes_t route, bool anew)
     hello.n_replaces = (size_t)io->nreplaced;
     hello.address = io->address;
     hello.greeting = link->greeting;
+    hello.again = link->live; /* goes on counting: a broker that does not know us must say so */
     Postrider__V1__Envelope envelope = POSTRIDER__V1__ENVELOPE__INIT;
     envelope.body_case = POSTRIDER__V1__ENVELOPE__BODY_SCHEDULER_HELLO;
     envelope.scheduler_hello = &hello;
