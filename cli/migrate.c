@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/migrate.h"
 
+#include "actor/options.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "cli/command.h"
@@ -175,59 +176,6 @@ static pr_rc_t rebase(pr_db_sync_t *db, int64_t *handed_over, pr_error_t *error)
     return rc;
 }
 
-/* One row a currency that either map names. */
-typedef struct {
-    const char *currency[512];
-    int64_t large[512], small[512];
-    bool no_large[512], no_small[512];
-    int count;
-} rules_t;
-
-static int rule_for(rules_t *rules, const char *currency)
-{
-    int at = 0;
-    while (at < rules->count && strcmp(rules->currency[at], currency) != 0)
-        at++;
-    if (at == rules->count) {
-        pr_assert(at < (int)PR_COUNT(rules->currency)); /* two maps of at most 256 names */
-        rules->currency[at] = currency;
-        rules->no_large[at] = rules->no_small[at] = true;
-        rules->count++;
-    }
-    return at;
-}
-
-static void gather_rules(const pr_config_t *config, rules_t *rules)
-{
-    const char *const *names;
-    const int64_t *values;
-    int count = pr_config_map(config, "priority.large_minor", &names, &values);
-    for (int i = 0; i < count; i++) {
-        int at = rule_for(rules, names[i]);
-        rules->large[at] = values[i];
-        rules->no_large[at] = false;
-    }
-    count = pr_config_map(config, "priority.small_minor", &names, &values);
-    for (int i = 0; i < count; i++) {
-        int at = rule_for(rules, names[i]);
-        rules->small[at] = values[i];
-        rules->no_small[at] = false;
-    }
-}
-
-pr_rc_t pr_migrate_set_priorities(pr_db_sync_t *db, const pr_config_t *config, pr_error_t *error)
-{
-    rules_t rules = {0};
-    gather_rules(config, &rules);
-    if (rules.count == 0)
-        return PR_OK;
-    PR_CLEANUP(pr_params) pr_params_t *params = pr_params_new();
-    pr_params_add_text_array(params, rules.currency, rules.count);
-    pr_params_add_i64_array(params, rules.large, rules.no_large, rules.count);
-    pr_params_add_i64_array(params, rules.small, rules.no_small, rules.count);
-    return pr_db_sync_query(db, sql(PR_SQL_MIGRATE_SET_PRIORITY_RULES), params, NULL, error);
-}
-
 /* ---- the command ---- */
 
 typedef struct {
@@ -243,8 +191,7 @@ static void help(void)
           "                         [--json]\n\n"
           "Creates or upgrades schema and roles; safe to repeat; refuses a newer schema.\n\n"
           "  --database-url URL  as a user who may create roles; else database.url of the\n"
-          "                      configuration (POSTRIDER_DATABASE_URL)\n"
-          "  --config FILE       section priority is written to the database\n"
+          "                      configuration (--config FILE, POSTRIDER_DATABASE_URL)\n"
           "  --login USER        the login that actors connect as: made when missing, and granted\n"
           "                      every actor's role\n"
           "  --rebase            after a dump was restored: hands over every row without job or end\n",
@@ -339,8 +286,6 @@ static pr_rc_t work(const arguments_t *arguments, const pr_config_t *config, rep
     pr_rc_t rc = pr_db_sync_connect(url, NULL, &db, error);
     if (rc == PR_OK)
         rc = pr_migrate_apply(db, &report->migrated, error);
-    if (rc == PR_OK)
-        rc = pr_migrate_set_priorities(db, config, error);
     if (rc == PR_OK && arguments->login != NULL)
         rc = pr_migrate_grant_login(db, arguments->login, error);
     if (rc == PR_OK && arguments->rebase)

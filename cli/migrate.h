@@ -10,7 +10,6 @@
 #ifndef PR_CLI_MIGRATE_H
 #define PR_CLI_MIGRATE_H
 
-#include "actor/options.h"
 #include "db/db.h"
 
 /* The command. Exit code: 0 done, 1 failed or refused, 2 usage. */
@@ -29,8 +28,5 @@ PR_CHECK pr_rc_t pr_migrate_apply(pr_db_sync_t *db, pr_migrate_result_t *result,
                                   pr_error_t *error);
 /* Makes the login when it is missing and grants it every actor's role. */
 PR_CHECK pr_rc_t pr_migrate_grant_login(pr_db_sync_t *db, const char *login, pr_error_t *error);
-/* Writes section priority of the configuration to the database; nothing when the section is empty. */
-PR_CHECK pr_rc_t pr_migrate_set_priorities(pr_db_sync_t *db, const pr_config_t *config,
-                                           pr_error_t *error);
 
 #endif

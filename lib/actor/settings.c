@@ -54,7 +54,7 @@ const pr_option_t pr_settings[] = {
     {"lanes.p2.egress", TEXT, "", 0, 0, NO, NO, "As lanes.p0.egress, for class P2."},
 
     {"priority.large_minor", MAP_INT, "", 0, 9007199254740991.0, NO, NO,
-     "By currency: an amount of at least so many minor units is class P0. Written to the database by `migrate` and `up`."},
+     "By currency: an amount of at least so many minor units is class P0. `up` writes it to the database."},
     {"priority.small_minor", MAP_INT, "", 0, 9007199254740991.0, NO, NO,
      "By currency: an amount below so many minor units is class P2."},
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lib/db against a real Postgres. run starts the cluster: PR_TEST_URL, PR_TEST_PG ("stop" and "start" go through
- * tests/support/pg.sh PR_TEST_DIR). Tests run one at a time.
+ * lib/db against a real Postgres. run starts the cluster and makes its tables: PR_TEST_URL; PR_TEST_PG and
+ * PR_TEST_DIR to stop and start it. Tests run one at a time.
  */
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -368,8 +368,6 @@ Test(connection, an_error_touches_only_its_own_query)
 /* The INSERT itself succeeds; its COMMIT fails. Reporting the first answer would be a lie. */
 Test(connection, a_failing_commit_is_no_success)
 {
-    run_sql("DROP TABLE IF EXISTS public.child, public.parent; CREATE TABLE public.parent (id bigint PRIMARY KEY);"
-            "CREATE TABLE public.child (id bigint REFERENCES public.parent DEFERRABLE INITIALLY DEFERRED)");
     fixture_t *f = open_ready();
     pr_params_add_i64(f->params, 77);
     cr_assert(pr_db_query(f->db, DEFERRED, f->params, on_result, f) == PR_OK);
@@ -537,7 +535,7 @@ Test(connection, an_outage_does_not_flood_the_log)
     remove(path);
 }
 
-/* ---- several hosts ---- */
+/* ---- hosts that do not serve ---- */
 
 /* A server that accepts and says nothing. */
 static int listen_silently(char dir[])
@@ -551,6 +549,14 @@ static int listen_silently(char dir[])
     return fd;
 }
 
+static void remove_listener(const char *dir, int fd)
+{
+    close(fd);
+    PR_CLEANUP_FREE char *path = pr_asprintf("%s/.s.PGSQL.5432", dir);
+    remove(path);
+    remove(dir);
+}
+
 Test(connection, a_silent_first_host_does_not_hide_the_second)
 {
     char dir[] = "/tmp/pr-silent-XXXXXX";
@@ -560,14 +566,34 @@ Test(connection, a_silent_first_host_does_not_hide_the_second)
         pr_asprintf("postgresql://postgres@/postgres?host=%s,%s", dir, live);
     fixture_t *f = open_db(url);
     int64_t before = pr_clock_mono_ms();
-    cr_expect(wait_for(f, &f->ready, 1));
+    cr_expect(wait_for(f, &f->ready, 1), "%s", f->error.text);
     int64_t took = pr_clock_mono_ms() - before;
     cr_expect(took >= 4500 && took < 8000, "%lld ms", (long long)took);
     close_db(f);
-    close(fd);
-    PR_CLEANUP_FREE char *path = pr_asprintf("%s/.s.PGSQL.5432", dir);
-    remove(path);
-    remove(dir);
+    remove_listener(dir, fd);
+}
+
+/* 0, 100, 300, 700, 1500 ms: five tries in three seconds, not thirty. */
+Test(connection, tries_get_rarer)
+{
+    char dir[] = "/tmp/pr-silent-XXXXXX";
+    int listener = listen_silently(dir);
+    fcntl(listener, F_SETFL, O_NONBLOCK);
+    PR_CLEANUP_FREE char *url = pr_asprintf("host=%s dbname=x", dir);
+    fixture_t *f = open_db(url);
+    int tries = 0;
+    int64_t until = pr_clock_mono_ms() + 2800;
+    while (pr_clock_mono_ms() < until && f->rc == PR_OK) {
+        turn(f, pr_clock_mono_ms() + 20);
+        int peer = accept(listener, NULL, NULL);
+        if (peer < 0)
+            continue;
+        tries++;
+        close(peer); /* refuses at once */
+    }
+    cr_expect(tries >= 4 && tries <= 6, "%d tries", tries);
+    close_db(f);
+    remove_listener(dir, listener);
 }
 
 /* ---- what refuses to start ---- */
