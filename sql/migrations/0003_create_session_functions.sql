@@ -109,7 +109,11 @@ BEGIN
     END;
     PERFORM set_config('lock_timeout', former, true);
     IF s.pid <> pg_backend_pid() AND postrider.session_connected(s.lock_key, s.pid) THEN
-        PERFORM pg_terminate_backend(s.pid, 5000);
+        BEGIN
+            PERFORM pg_terminate_backend(s.pid, 5000);
+        EXCEPTION WHEN insufficient_privilege THEN      -- it connected as a superuser, which no actor should
+            RAISE WARNING 'backend % of the ended session % cannot be terminated: it is a superuser''s', s.pid, session;
+        END;
     END IF;
     IF done IS NULL THEN
         UPDATE postrider.session AS x SET ended = clock_timestamp() WHERE x.id = session AND x.ended IS NULL;

@@ -59,7 +59,7 @@ CREATE VIEW postrider.delivery AS
     -- dead, or driven again and not yet handed over
     SELECT o.id, o.at, o.class, o.merchant_id, o.order_no, o.event, o.version, o.notify_id, o.notify_url,
            d.endpoint, CASE d.state WHEN 'redriven' THEN 'pending' ELSE 'dead' END,
-           CASE d.state WHEN 'redriven' THEN 'new' END, d.tries,
+           CASE d.state WHEN 'redriven' THEN 'new' END, CASE d.state WHEN 'redriven' THEN d.tries ELSE 0 END,
            CASE d.state WHEN 'redriven' THEN d.closed_at END, CASE WHEN d.state <> 'redriven' THEN d.at END, d.reason
     FROM postrider.dead AS d JOIN postrider.notification AS o ON o.id = d.outbox_id AND o.at = d.outbox_at
     WHERE d.state <> 'redriven'

@@ -33,6 +33,10 @@ for file in "$home"/sql/migrations/[0-9]*.sql; do
     sql -d "$template" -1 -f "$file" >/dev/null || { echo "not ok - $file"; echo '0 passed, 1 failed, 0 skipped'; exit 1; }
 done
 sql -d "$template" -f "$home/tests/sql/support.psql" || exit 1
+# what the actors connect as: no superuser, a member of their roles
+sql -d "$admin" -c "DO \$\$ BEGIN CREATE ROLE postrider_test_login LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END \$\$" \
+    -c 'GRANT postrider_app, postrider_relay, postrider_scheduler, postrider_breaker, postrider_dead_letter, postrider_console
+        TO postrider_test_login' || exit 1
 
 passed=0 failed=0
 for file in "$home"/tests/sql/*.sql "$home"/tests/sql/*.py; do
