@@ -21,6 +21,10 @@ typedef struct {
 
 static bool read_varint(reader_t *self, uint64_t *out)
 {
+    if (self->at != self->end && *self->at < 0x80) { /* tags and most lengths */
+        *out = *self->at++;
+        return true;
+    }
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
         if (self->at == self->end) {
@@ -54,8 +58,7 @@ static bool read_item(reader_t *self, item_t *out)
     if (!read_varint(self, &tag) || tag > UINT32_MAX || tag >> 3 == 0) {
         return false;
     }
-    out->number = (uint32_t)(tag >> 3);
-    out->type = (uint32_t)(tag & 7);
+    *out = (item_t){.number = (uint32_t)(tag >> 3), .type = (uint32_t)(tag & 7)};
     uint64_t len;
     switch (out->type) {
     case VARINT:
@@ -243,27 +246,41 @@ static pr_rc_t check_body_count(const pr_message_rule_t *owner, const uint32_t *
     return PR_OK;
 }
 
+/* Senders write fields in the order of their numbers, so the next one is at or soon behind the
+ * last; any other order is looked up. The field is in the table, hence in the descriptor. */
+static unsigned index_of(const ProtobufCMessageDescriptor *message, uint32_t number, unsigned hint)
+{
+    while (hint < message->n_fields && message->fields[hint].id < number) {
+        hint++;
+    }
+    if (hint < message->n_fields && message->fields[hint].id == number) {
+        return hint;
+    }
+    return (unsigned)(protobuf_c_message_descriptor_get_field(message, number) - message->fields);
+}
+
 static pr_rc_t check_message(const pr_message_rule_t *owner, pr_bytes_t bytes, pr_error_t *error)
 {
-    uint32_t counts[FIELDS_MAX] = {0};
+    const ProtobufCMessageDescriptor *message = owner->descriptor;
+    uint32_t counts[FIELDS_MAX]; /* test_limits.c: no message has more */
+    memset(counts, 0, message->n_fields * sizeof counts[0]);
     uint32_t unknown = 0;
+    unsigned index = 0;
     reader_t reader = {bytes.data, bytes.data + bytes.len};
     while (reader.at != reader.end) {
-        item_t item = {0};
+        item_t item;
         if (!read_item(&reader, &item)) {
-            return bad(error, owner->descriptor, "*", "broken encoding");
+            return bad(error, message, "*", "broken encoding");
         }
         const pr_field_rule_t *rule = pr_field_rule(owner, item.number);
         if (!rule) { /* from a newer sender */
             if (++unknown > SKIP_MAX) {
-                return bad(error, owner->descriptor, "*", "too many unknown fields");
+                return bad(error, message, "*", "too many unknown fields");
             }
             continue;
         }
-        const ProtobufCFieldDescriptor *field =
-            protobuf_c_message_descriptor_get_field(owner->descriptor, item.number);
-        size_t index = (size_t)(field - owner->descriptor->fields);
-        pr_rc_t rc = check_item(owner, field, rule, &item, &counts[index], error);
+        index = index_of(message, item.number, index);
+        pr_rc_t rc = check_item(owner, &message->fields[index], rule, &item, &counts[index], error);
         if (rc != PR_OK) {
             return rc;
         }
