@@ -2,9 +2,16 @@
  *
  * The table of commands, and how a name is found in it.
  */
+#include "cli/alert.h"
+#include "cli/breaker.h"
+#include "cli/check.h"
 #include "cli/command.h"
+#include "cli/dead.h"
 #include "cli/demo.h"
+#include "cli/endpoint.h"
+#include "cli/merchant.h"
 #include "cli/migrate.h"
+#include "cli/submit.h"
 #include "cli/supervise.h"
 #include "cli/tap.h"
 
@@ -22,6 +29,14 @@ const pr_command_t pr_commands[] = {
     {"restart", "replace one actor while the rest runs", pr_restart_main},
     {"migrate", "create or upgrade schema and roles; safe to repeat", pr_migrate_main},
     {"tap", "every message on the bus, decoded, live", pr_tap_main},
+    {"merchant", "who is told, where and how: add list show set rotate-secret test",
+     pr_merchant_main},
+    {"endpoint", "a merchant's addresses: list enable disable", pr_endpoint_main},
+    {"submit", "enqueue one notification, for trying things", pr_submit_main},
+    {"dead", "dead letters: list show redrive close", pr_dead_main},
+    {"breaker", "circuit breakers: list reset force-open force-close", pr_breaker_main},
+    {"alert", "alerts: list test resolve", pr_alert_main},
+    {"check", "whether what must always hold does hold", pr_check_main},
     {NULL, NULL, NULL},
 };
 

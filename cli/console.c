@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/console.h"
+
+#include "base/alloc.h"
+#include "cli/command.h"
+#include "sql/cli.h"
+
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void print_error(const char *fmt, va_list args)
+{
+    fputs("postrider: ", stderr);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+}
+
+int pr_console_usage(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    print_error(fmt, args);
+    va_end(args);
+    return PR_EXIT_USAGE;
+}
+
+int pr_console_failed(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    print_error(fmt, args);
+    va_end(args);
+    return PR_EXIT_FAILED;
+}
+
+static int connect_db(pr_console_t *self, const pr_args_t *args)
+{
+    const char *url = pr_args_text(args, "database-url");
+    if (url == NULL) {
+        url = pr_config_text(self->config, "database.url");
+    }
+    if (url[0] == '\0') {
+        return pr_console_usage("no database: set POSTRIDER_DATABASE_URL, give --database-url, or "
+                                "start one with `postrider up`");
+    }
+    pr_error_t error;
+    if (pr_db_sync_connect(url, "postrider_console", &self->db, &error) != PR_OK) {
+        return pr_console_failed("%s", error.text);
+    }
+    return PR_EXIT_OK;
+}
+
+int pr_console_open(pr_console_t *self, const pr_args_t *args)
+{
+    *self = (pr_console_t){.json = pr_args_given(args, "json")};
+    self->operator_name = pr_args_text(args, "operator");
+    if (self->operator_name == NULL) {
+        self->operator_name = getenv("USER");
+    }
+    if (self->operator_name == NULL || self->operator_name[0] == '\0') {
+        const struct passwd *user = getpwuid(getuid());
+        self->operator_name = user != NULL ? user->pw_name : "unknown";
+    }
+    pr_error_t error;
+    const pr_arg_value_t *overrides = pr_args_get(args, "set");
+    if (pr_config_load(pr_args_text(args, "config"), overrides->items, &self->config, &error) !=
+        PR_OK) {
+        return pr_console_usage("%s", error.text);
+    }
+    self->params = pr_params_new();
+    int code = connect_db(self, args);
+    if (code != PR_EXIT_OK) {
+        pr_console_close(self);
+    }
+    return code;
+}
+
+void pr_console_close(pr_console_t *self)
+{
+    if (self->db != NULL) {
+        pr_db_sync_destroy(&self->db);
+    }
+    if (self->params != NULL) {
+        pr_params_destroy(&self->params);
+    }
+    if (self->config != NULL) {
+        pr_config_destroy(&self->config);
+    }
+}
+
+int pr_console_query(pr_console_t *self, int index, pr_rows_t **rows)
+{
+    pr_error_t error;
+    pr_rc_t rc = pr_db_sync_query(self->db, pr_sql_cli[index].sql, self->params, rows, &error);
+    pr_params_clear(self->params);
+    if (rc == PR_OK) {
+        return PR_EXIT_OK;
+    }
+    bool usage = strcmp(error.code, "PR003") == 0 || strcmp(error.code, "PR008") == 0 ||
+                 strncmp(error.code, "22", 2) == 0;
+    (void)pr_console_failed("%s%s%s", error.text, error.code[0] != '\0' ? " -- " : "", error.code);
+    return usage ? PR_EXIT_USAGE : PR_EXIT_FAILED;
+}
