@@ -196,6 +196,8 @@ CREATE FUNCTION postrider.rebase() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     self xid8;
+    seen pg_snapshot;
+    edge xid8;
     others xid8[];
     base pg_snapshot;
     again bigint;
@@ -203,9 +205,12 @@ BEGIN
     LOCK TABLE postrider.outbox IN SHARE ROW EXCLUSIVE MODE;
     LOCK TABLE postrider.tick IN SHARE ROW EXCLUSIVE MODE;      -- no relay moves meanwhile
     self := pg_current_xact_id();
-    others := ARRAY(SELECT x FROM pg_snapshot_xip(pg_current_snapshot()) AS x WHERE x < self);
-    -- Everything before this transaction is visible but what is still under way.
-    base := format('%s:%s:%s', coalesce((SELECT min(x::text::numeric) FROM unnest(others) AS x)::text, self::text), self,
+    seen := pg_current_snapshot();
+    -- What this snapshot sees, but nothing from this transaction on: a snapshot counts its own transaction as seen. What is
+    -- under way is in its list, or at or above its xmax (which is one above the last transaction that ended).
+    edge := least(pg_snapshot_xmax(seen), self);
+    others := ARRAY(SELECT x FROM pg_snapshot_xip(seen) AS x WHERE x < edge);
+    base := format('%s:%s:%s', least(pg_snapshot_xmin(seen), edge), edge,
                    (SELECT string_agg(x::text, ',' ORDER BY x) FROM unnest(others) AS x))::pg_snapshot;
     CREATE TEMP TABLE rebase_done ON COMMIT DROP AS
         SELECT o.at, o.id FROM postrider.outbox AS o
@@ -226,7 +231,7 @@ BEGIN
     WHERE NOT EXISTS (SELECT FROM rebase_done AS r WHERE r.id = o.id);
     GET DIAGNOSTICS again = ROW_COUNT;
     UPDATE postrider.outbox AS o SET tx = '2' FROM rebase_done AS r
-    WHERE r.id = o.id AND r.at = o.at AND (o.tx >= self OR o.tx = ANY (others));
+    WHERE r.id = o.id AND r.at = o.at AND (o.tx >= edge OR o.tx = ANY (others));
     INSERT INTO postrider.tick (class, n, lo, hi, more, dt, di, seq, sysid)
     SELECT t.class, t.n + 1, base, base, false, '0', 0, t.seq, s.system_identifier
     FROM (SELECT DISTINCT ON (k.class) k.class, k.n, k.seq FROM postrider.tick AS k ORDER BY k.class, k.n DESC) AS t,
@@ -235,7 +240,7 @@ BEGIN
     DELETE FROM postrider.heartbeat;
     DELETE FROM postrider.session;
     UPDATE postrider.endpoint SET tx = DEFAULT;
-    UPDATE postrider.cancelled SET tx = DEFAULT WHERE tx >= self;
+    UPDATE postrider.cancelled SET tx = DEFAULT WHERE tx >= edge;
     RETURN again;
 END $$;
 

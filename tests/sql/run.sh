@@ -11,6 +11,7 @@ set -uo pipefail
 home=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd)
 pattern=${1:-.}
 scratch=${TEST_TMP:-$(mktemp -d /tmp/prs.XXXXXX)}
+chmod 711 "$scratch" # the cluster's user must get through
 export PR_SQL_HOME=$home PR_SQL_DIR=$scratch PR_SQL_TEMPLATE=postrider_sql_template
 
 if [ -z "${PR_SQL_URL:-}" ]; then
