@@ -50,7 +50,8 @@ locate() {
     dir=$(realpath -m -- "$1")
     key=$(printf '%s' "$dir" | sha256sum | cut -c1-10)
     sockets=/tmp/postrider-pg-$(id -u)-$key # short: 107 bytes is the kernel's limit
-    data=$dir/data
+    link=$dir/data # or the cluster itself, where its user can reach it
+    data=$(realpath -m -- "$link")
     settings=$dir/settings.conf
     port=$(sed -n "s/^port = '\([0-9]*\)'$/\1/p" "$settings" 2>/dev/null | tail -n 1 || true)
     port=${port:-5432}
@@ -82,7 +83,8 @@ make_data_dir() {
             local far=/var/tmp/postrider-pg-$key
             own_dir "$far"
             find "$far" -mindepth 1 -delete # of a DIR that was removed without us
-            ln -sfn "$far" "$data"
+            ln -sfn "$far" "$link"
+            data=$far
             return
         fi
     fi
@@ -183,7 +185,7 @@ stop() {
 destroy() {
     stop immediate
     local far
-    far=$(readlink -- "$data" || true)
+    far=$(readlink -- "$link" || true)
     [ -z "$far" ] || rm -rf -- "$far"
     rm -rf -- "$dir" "$sockets" "$dir.lock"
 }

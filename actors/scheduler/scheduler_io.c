@@ -125,7 +125,6 @@ static void on_db_ready(void *arg)
     io->now_ms = pr_loop_now_ms(io->loop);
     rows_reconnect(io);
     session_on_db_ready(io);
-    pr_actor_ready(io->actor);
 }
 
 static void on_db_lost(void *arg)

@@ -60,8 +60,12 @@ static void on_acquired(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_e
         session_lost(io);
         return;
     }
-    if (!answered(io, rc, error) || pr_rows_count(rows) == 0)
+    if (!answered(io, rc, error))
         return;
+    if (pr_rows_count(rows) == 0) {
+        pr_actor_ready(io->actor); /* others have them all: we stand by */
+        return;
+    }
     adoption_t *adoption = &io->adoption;
     memset(adoption, 0, sizeof *adoption);
     for (int c = 0; c < PR_SCHED_CLASSES; c++)
@@ -98,6 +102,7 @@ static void acquire(io_t *io)
 
 void session_acquired_loaded(io_t *io)
 {
+    pr_actor_ready(io->actor); /* what is committed from here on leaves at once */
     acquire(io); /* there may be more */
 }
 
