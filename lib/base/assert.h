@@ -8,7 +8,6 @@
 
 _Noreturn void pr_assert_failed(const char *expr, const char *file, int line);
 
-#define pr_assert(expr) \
-    ((expr) ? (void)0 : pr_assert_failed(#expr, __FILE__, __LINE__))
+#define pr_assert(expr) ((expr) ? (void)0 : pr_assert_failed(#expr, __FILE__, __LINE__))
 
 #endif

@@ -7,11 +7,11 @@
 #ifndef PR_BASE_BUFFER_H
 #define PR_BASE_BUFFER_H
 
+#include "base/rc.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/rc.h"
 
 typedef struct {
     const uint8_t *data; /* NULL only when len is 0 */

@@ -11,8 +11,8 @@
 #define PR_ERROR_TEXT_MAX 512
 
 typedef struct {
-    char source[16]; /* "db", "bus", "http", "config", "wire" ... */
-    char code[16];   /* native code: SQLSTATE, errno name, CURLcode; may be empty */
+    char source[16];              /* "db", "bus", "http", "config", "wire" ... */
+    char code[16];                /* native code: SQLSTATE, errno name, CURLcode; may be empty */
     char text[PR_ERROR_TEXT_MAX]; /* what happened and what to do; one line, no newline */
 } pr_error_t;
 

@@ -12,9 +12,9 @@
 #ifndef PR_BASE_LOG_H
 #define PR_BASE_LOG_H
 
-#include <stdint.h>
-
 #include "base/error.h"
+
+#include <stdint.h>
 
 typedef enum {
     PR_LOG_NONE = 0,

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 
+#include <stdio.h>
 #include <string.h>
 
 TestSuite(retry, .timeout = 30);
@@ -93,12 +94,13 @@ Test(retry, refuses_what_it_does_not_understand_and_says_where)
 
 Test(retry, a_list_has_at_most_64_delays)
 {
-    char text[512] = "list:1s";
-    for (int i = 1; i < PR_RETRY_LIST_MAX; i++)
-        strncat(text, ",1s", sizeof text - strlen(text) - 1);
-    cr_assert_eq(must(text).retries, PR_RETRY_LIST_MAX);
-    strncat(text, ",1s", sizeof text - strlen(text) - 1);
+    char text[512];
+    size_t len = (size_t)snprintf(text, sizeof text, "list:1s");
     pr_retry_policy_t policy;
+    for (int i = 1; i < PR_RETRY_LIST_MAX; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, ",1s");
+    cr_assert_eq(must(text).retries, PR_RETRY_LIST_MAX);
+    snprintf(text + len, sizeof text - len, ",1s");
     cr_assert_eq(pr_retry_parse(text, &policy, NULL), PR_BAD);
 }
 

@@ -16,7 +16,7 @@ static const char *encoded(const pr_form_t *form)
     pr_buffer_t out;
     pr_buffer_init(&out, sizeof text - 1);
     cr_assert_eq(pr_form_urlencode(form, &out), PR_OK);
-    strncpy(text, pr_buffer_text(&out), sizeof text - 1);
+    memcpy(text, pr_buffer_text(&out), out.len + 1);
     pr_buffer_free(&out);
     return text;
 }
