@@ -11,6 +11,6 @@
 
 /* Judges an application/x-www-form-urlencoded body under one secret (text as written). OK, BAD, or MISSING when
  * it has no `sign`. *timestamp gets the field's value, -1 when it is not there or no number. */
-pr_signature_t pr_check_form(pr_bytes_t form, const char *secret, int64_t *timestamp);
+pr_signature_t pr_check_form(pr_bytes_t body, const char *secret, int64_t *timestamp);
 
 #endif

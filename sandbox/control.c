@@ -13,7 +13,7 @@
 
 #define CHUNK_BYTES (4U << 20) /* of the journal in one answer */
 #define LEDGER_ROWS 10000U     /* in one answer */
-#define LEDGER_ROW_BYTES 512U
+#define LEDGER_ROW_BYTES ((size_t)512)
 
 typedef struct {
     pr_sandbox_t *sandbox;

@@ -51,7 +51,7 @@ static bool bind_and_listen(int fd, const struct addrinfo *info)
 
 static void describe(int fd, char text[PR_ADDRESS_TEXT_MAX])
 {
-    struct sockaddr_storage bound;
+    struct sockaddr_storage bound = {0};
     socklen_t len = sizeof(bound);
     char host[INET6_ADDRSTRLEN], port[8];
     int rc = getsockname(fd, (struct sockaddr *)&bound, &len);

@@ -184,6 +184,7 @@ void pr_server_destroy(pr_server_t **self)
 static void accept_all(pr_server_t *self)
 {
     while (self->free_count > 0) {
+        /* cppcheck-suppress nullPointer ; accept(2): NULL when the peer is of no interest */
         int fd = accept4(self->options.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0) {
             if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {

@@ -108,6 +108,7 @@ void pr_receiver_destroy(pr_receiver_t **self)
 static void accept_all(pr_receiver_t *self)
 {
     for (;;) {
+        /* cppcheck-suppress nullPointer ; accept(2): NULL when the peer is of no interest */
         int fd = accept4(self->options.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0) {
             return;
