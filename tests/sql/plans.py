@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans of the hot statements: on empty tables, on bulk-loaded ones without statistics, and with statistics.
+
+An actor prepares its statements once, often while the tables are empty, and keeps the plan. So under the settings of lib/db
+(enable_seqscan, enable_hashjoin, enable_mergejoin off) no plan may read a growing table from end to end, and the relay's window is read
+in index order, not sorted. For people's look-ups (default settings) the big tables are read by index once there are statistics.
+"""
+import re
+import time
+
+from pg import Session, actor_url, finish, is_, ok, statement
+
+ROWS = 120000
+GROWING = r"outbox\w*|job|attempt\w*|dead|cancelled|idempotency|tick"
+ACTOR = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan -c jit=off"
+HOT = {
+    "postrider_relay": [("outbox-relay", "move_window")],
+    "postrider_scheduler": [("scheduler", n) for n in (
+        "apply_results", "date_first_tries", "expire_held", "load_cancelled", "load_endpoints", "load_first_tries", "load_new", "next_due",
+        "page_due", "beat", "cursors", "owned_shards")],
+}
+admin = Session()
+admin.run("SELECT count(t.merchant('m' || n)) FROM generate_series(1, 50) n")
+sysid = admin.value("SELECT system_identifier FROM pg_control_system()")
+
+
+def null_call(session, name):
+    types = session.value("SELECT array_to_string(parameter_types::text[], '|') || '.' FROM pg_prepared_statements WHERE name = '%s'" % name)[:-1]
+    arguments = ["NULL::" + t for t in types.split("|") if t]
+    return name + ("(%s)" % ", ".join(arguments) if arguments else "")
+
+
+def scans(plan):
+    return re.findall(r"Seq Scan on (?:postrider\.)?(%s)\b" % GROWING, plan)
+
+
+def check(when):
+    for role, names in HOT.items():
+        session = Session(url=actor_url(), options="-c role=%s " % role + ACTOR)
+        for actor, name in names:
+            if name == "move_window":
+                session.run(statement("outbox-relay", "set_session"))
+            session.run("PREPARE p AS " + statement(actor, name))
+            plan = "\n".join(r[0] for r in session.run("EXPLAIN (COSTS OFF) EXECUTE " + null_call(session, "p")))
+            is_(scans(plan), [], "%s: %s/%s reads no growing table from end to end" % (when, actor, name))
+            if name == "move_window":
+                arm = plan[plan.index("CTE r"):plan.index("CTE k")]
+                first = arm[:arm.index("pg_snapshot_xip")]
+                ok("Merge Append" in first and len(re.findall(r"Sort\n", first)) <= 1 and "Bitmap" not in arm,
+                   when + ": a window is read in index order", arm)
+            session.run("DEALLOCATE p")
+        session.close()
+
+
+check("empty")
+session = Session(url=actor_url(), options="-c role=postrider_relay " + ACTOR)
+session.run(statement("outbox-relay", "set_session"))
+session.run("PREPARE move (smallint, bigint, int) AS " + statement("outbox-relay", "move_window"))
+session.run("EXECUTE move(1, %s, 500)" % sysid)  # planned now, for good
+
+admin.run("""INSERT INTO postrider.outbox (class, merchant_id, order_no, event, status, version, notify_id, body)
+    SELECT 1, 'm' || (1 + n %% 50), 'o' || n, 'a.b', 'b', n, gen_random_uuid(), convert_to(repeat('x', 300), 'UTF8') FROM generate_series(1, %d) n""" % ROWS)
+check("bulk-loaded, no statistics")
+worst = 0
+for _ in range(10):
+    begin = time.monotonic()
+    moved = session.run("EXECUTE move(1, %s, 500)" % sysid)[0]
+    worst = max(worst, time.monotonic() - begin)
+    assert moved[0] == "500"
+plan = "\n".join(r[0] for r in session.run("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) EXECUTE move(1, %s, 500)" % sysid))
+window = plan[plan.index("CTE r"):plan.index("CTE k")]
+rows = max(int(n) for n in re.findall(r"rows=(\d+)", window))
+ok(rows <= 500, "a move in the middle of %d rows reads 500 of them, not %d (worst of ten moves: %.1f ms)" % (ROWS, rows, worst * 1000), window)
+while session.run("EXECUTE move(1, %s, 5000)" % sysid)[0][3] == "t":
+    pass
+is_(admin.value("SELECT count(*) FROM postrider.job"), str(ROWS), "all of them are moved by the plan made on empty tables")
+
+# ends of every kind: four fifths delivered, the rest dead or waiting for a retry
+admin.run("""
+    INSERT INTO postrider.attempt (outbox_id, endpoint, salt, try, started_at, ms, outcome, code, worker)
+    SELECT outbox_id, endpoint, salt, 1, now(), 5, CASE WHEN outbox_id % 5 > 0 THEN 1 ELSE 2 END, 200, 'w' FROM postrider.job;
+    DELETE FROM postrider.job WHERE outbox_id % 5 > 0;
+    INSERT INTO postrider.dead (outbox_id, endpoint, outbox_at, class, reason, tries)
+    SELECT outbox_id, endpoint, outbox_at, class, 'x', 1 FROM postrider.job WHERE outbox_id % 10 = 0;
+    DELETE FROM postrider.job WHERE outbox_id % 10 = 0;
+    UPDATE postrider.job SET try = 1, due = now() + interval '1 h';
+    ANALYZE""")
+check("with statistics")
+
+notify, merchant, order = admin.run("SELECT notify_id, merchant_id, order_no FROM postrider.outbox WHERE id % 10 = 0 LIMIT 1")[0]
+endpoint = admin.value("SELECT endpoint FROM postrider.dead LIMIT 1")
+LOOK_UPS = {
+    "notification_status by notify_id": "SELECT * FROM postrider.notification_status WHERE notify_id = '%s'" % notify,
+    "notification_status by order": "SELECT * FROM postrider.notification_status WHERE merchant_id = '%s' AND order_no = '%s'" % (merchant, order),
+    "attempt_log by notify_id": "SELECT * FROM postrider.attempt_log WHERE notify_id = '%s'" % notify,
+    "attempt_log by order": "SELECT * FROM postrider.attempt_log WHERE merchant_id = '%s' AND order_no = '%s'" % (merchant, order),
+    "dead_letters by notify_id": "SELECT * FROM postrider.dead_letters WHERE notify_id = '%s'" % notify,
+    "dead_letters by order": "SELECT * FROM postrider.dead_letters WHERE merchant_id = '%s' AND order_no = '%s'" % (merchant, order),
+    "order_timeline by order": "SELECT * FROM postrider.order_timeline WHERE merchant_id = '%s' AND order_no = '%s' ORDER BY at" % (merchant, order),
+}
+reader = Session(url=actor_url(), options="-c role=postrider_app -c jit=off")
+for name, query in LOOK_UPS.items():
+    plan = "\n".join(r[0] for r in reader.run("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) " + query))
+    big = [m for m in re.findall(r"Seq Scan on (\w+) \w+ \(actual rows=(\d+)", plan) if int(m[1]) > 1000]
+    took = float(re.search(r"Execution Time: ([\d.]+)", plan).group(1))
+    is_(big, [], "%s reads no big table from end to end (%.1f ms)" % (name, took))
+# By endpoint the planner may prefer a join of whole tables when the endpoint has much of them; by index it must be able to.
+reader.run("SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off")
+for name, columns in (("attempt_log", "*"), ("dead_letters", "*")):
+    plan = "\n".join(r[0] for r in reader.run("EXPLAIN (COSTS OFF) SELECT %s FROM postrider.%s WHERE endpoint_id = %s" % (columns, name, endpoint)))
+    is_(scans(plan), [], "%s by endpoint reads no growing table from end to end" % name)
+begin = time.monotonic()
+found = int(reader.value("SELECT count(*) FROM postrider.attempt_log WHERE endpoint_id = %s" % endpoint))
+ok(found == ROWS // 50, "attempt_log by endpoint: %d attempts in %.0f ms" % (found, (time.monotonic() - begin) * 1000), found)
+for s in (admin, session, reader):
+    s.close()
+finish()
