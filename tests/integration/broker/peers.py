@@ -127,6 +127,18 @@ class Peer:
             self.waiting.append(got)
         raise AssertionError(f"no {kind} within {timeout_s} s")
 
+    def until_strange(self, say):
+        """Says it until a broker asks to greet anew. The first may still go into the connection of
+        one that was killed, and die with it."""
+        end = time.monotonic() + DEADLINE_S
+        while time.monotonic() < end:
+            say()
+            try:
+                return self.expect("broker_hello", lambda it: it.greet_anew, 0.1)
+            except AssertionError:
+                pass
+        raise AssertionError("nobody asked to greet anew")
+
     def drain(self):
         """Takes all that is there now."""
         while (got := self.receive(0)) is not None:
