@@ -7,14 +7,16 @@
 #include "cli/command.h"
 #include "sql/migrate.h"
 
+#include <jansson.h>
+
 #include <getopt.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* A migration that waits for a lock makes everybody behind it wait too: it gives up and comes again. */
+/* A migration that waits for a lock makes everybody behind it wait too: it gives up and comes
+ * again. */
 #define LOCK_TRIES 10
 #define LOCK_PAUSE_S 1
 
@@ -187,24 +189,28 @@ typedef struct {
 
 static void help(void)
 {
-    fputs("usage: postrider migrate [--database-url URL] [--config FILE] [--login USER] [--rebase]\n"
-          "                         [--json]\n\n"
-          "Creates or upgrades schema and roles; safe to repeat; refuses a newer schema.\n\n"
-          "  --database-url URL  as a user who may create roles; else database.url of the\n"
-          "                      configuration (--config FILE, POSTRIDER_DATABASE_URL)\n"
-          "  --login USER        the login that actors connect as: made when missing, and granted\n"
-          "                      every actor's role\n"
-          "  --rebase            after a dump was restored: hands over every row without job or end\n",
-          stdout);
+    fputs(
+        "usage: postrider migrate [--database-url URL] [--config FILE] [--login USER] [--rebase]\n"
+        "                         [--json]\n\n"
+        "Creates or upgrades schema and roles; safe to repeat; refuses a newer schema.\n\n"
+        "  --database-url URL  as a user who may create roles; else database.url of the\n"
+        "                      configuration (--config FILE, POSTRIDER_DATABASE_URL)\n"
+        "  --login USER        the login that actors connect as: made when missing, and granted\n"
+        "                      every actor's role\n"
+        "  --rebase            after a restored dump: hands over every row without job or end\n",
+        stdout);
 }
 
 /* -1: go on; else the exit code. */
 static int read_arguments(int argc, char **argv, arguments_t *out)
 {
     static const struct option longopts[] = {
-        {"database-url", required_argument, NULL, 'u'}, {"config", required_argument, NULL, 'c'},
-        {"login", required_argument, NULL, 'l'},        {"rebase", no_argument, NULL, 'r'},
-        {"json", no_argument, NULL, 'j'},               {"help", no_argument, NULL, 'h'},
+        {"database-url", required_argument, NULL, 'u'},
+        {"config", required_argument, NULL, 'c'},
+        {"login", required_argument, NULL, 'l'},
+        {"rebase", no_argument, NULL, 'r'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     optind = 1;
@@ -265,8 +271,8 @@ static void print_text(const arguments_t *arguments, const report_t *report)
 {
     for (int i = 0; i < report->migrated.applied; i++)
         printf("applied %s\n", report->migrated.names[i]);
-    printf("%d migrations: %d new, %d were there\n", pr_migrations_count,
-           report->migrated.applied, report->migrated.before);
+    printf("%d migrations: %d new, %d were there\n", pr_migrations_count, report->migrated.applied,
+           report->migrated.before);
     if (arguments->login != NULL)
         printf("login %s has every actor's role\n", arguments->login);
     if (report->handed_over >= 0)

@@ -2,24 +2,24 @@
  *
  * The life of a process: arguments, settings, signals, start, loop, drain, stop.
  *
- *   STARTING --pr_actor_ready--> READY --TERM, INT--> DRAINING --drained, late or asked again--> STOPPED
+ *   STARTING --pr_actor_ready--> READY --TERM, INT--> DRAINING --drained, late, again--> STOPPED
  *      +-------------------------TERM, INT---------------^
  *   any --pr_actor_fail, database cannot go on--> STOPPED with the failure's exit code
  */
-#include <limits.h>
+#include "actor/actor_private.h"
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/log.h"
+
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-
-#include "actor/actor_private.h"
-#include "base/alloc.h"
-#include "base/assert.h"
-#include "base/clock.h"
-#include "base/log.h"
 
 #define HEALTH_MS 1000
 #define SLEEP_MAX_MS 1000
@@ -184,8 +184,7 @@ static void reload(pr_actor_t *self)
         pr_log_warn("config.needs_restart", "key=%s", pr_settings[index].key);
 
     pr_config_swap_reloadable(self->config, fresh);
-    if (self->spec->reload != NULL &&
-        self->spec->reload(self->io, self->config, &error) != PR_OK) {
+    if (self->spec->reload != NULL && self->spec->reload(self->io, self->config, &error) != PR_OK) {
         pr_config_swap_reloadable(self->config, fresh);
         pr_log_error(PR_LOG_ERROR, "config.refused", &error);
         return;
@@ -202,7 +201,8 @@ static void on_signal(void *arg, int64_t now_ms)
     pr_actor_t *self = arg;
     struct signalfd_siginfo info;
     while (read(self->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
-        pr_log_info("actor.signal", "number=%d from_pid=%d", (int)info.ssi_signo, (int)info.ssi_pid);
+        pr_log_info("actor.signal", "number=%d from_pid=%d", (int)info.ssi_signo,
+                    (int)info.ssi_pid);
         if (info.ssi_signo == SIGHUP)
             reload(self);
         else if (self->state != STATE_STOPPED)
@@ -253,7 +253,8 @@ static void send_health(void *arg, int64_t now_ms)
 {
     pr_actor_t *self = arg;
     Postrider__V1__ActorHealth health = POSTRIDER__V1__ACTOR_HEALTH__INIT;
-    health.actor = (char *)(uintptr_t)self->spec->name; /* protobuf-c knows no const; it only reads */
+    health.actor =
+        (char *)(uintptr_t)self->spec->name; /* protobuf-c knows no const; it only reads */
     health.pid = (uint32_t)getpid();
     health.state = (char *)(uintptr_t)state_name(self->state);
     health.uptime_ms = (uint64_t)(now_ms - self->started_ms);

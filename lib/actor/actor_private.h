@@ -3,7 +3,8 @@
  * What the files of lib/actor share.
  *
  *   actor.c     pr_actor_main: the life of a process      command_line.c   its arguments
- *   loop.c      the loop                                  facts.c          PUSH sockets to the brokers, ActorHealth
+ * loop.c      the loop                                  facts.c          PUSH sockets to the
+ * brokers, ActorHealth
  *   watchdog.c  aborts a loop that hangs
  *   settings.c       the table            options.c        values and getters
  *   options_parse.c  text -> value        options_yaml.c   the file -> values
@@ -14,10 +15,10 @@
 #ifndef PR_ACTOR_PRIVATE_H
 #define PR_ACTOR_PRIVATE_H
 
-#include <stdio.h>
-
 #include "actor/actor.h"
 #include "base/buffer.h"
+
+#include <stdio.h>
 
 /* ---- loop ---- */
 pr_loop_t *pr_loop_new(void);
@@ -43,7 +44,7 @@ typedef struct {
         int64_t integer; /* int, duration (ms), size (bytes), bool (0, 1) */
         double real;
     };
-    char **items; /* list: texts; map: names */
+    char **items;     /* list: texts; map: names */
     int64_t *numbers; /* map: values */
     int count;
     bool in_file; /* this file has given it: a second time is an error */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-#include <string.h>
-
 #include "actor/actor.h"
 #include "base/alloc.h"
 #include "base/assert.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* "tcp://h:7000" by 6 is "tcp://h:7006". The configuration was checked: there is a port. */
 static char *shift_port(const char *base, long offset)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <getopt.h>
-#include <string.h>
-
 #include "actor/actor_private.h"
 #include "base/alloc.h"
+
+#include <getopt.h>
+#include <string.h>
 
 enum { EXIT_OK = 0, EXIT_USAGE = 2, GO_ON = -1 };
 
 static const struct option longopts[] = {
-    {"config", required_argument, NULL, 'c'},    {"set", required_argument, NULL, 's'},
-    {"id", required_argument, NULL, 'i'},        {"log-level", required_argument, NULL, 'l'},
-    {"check-config", no_argument, NULL, 'C'},    {"dump-config", no_argument, NULL, 'D'},
-    {"dump-docs", no_argument, NULL, 'M'},       {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'v'},         {NULL, 0, NULL, 0},
+    {"config", required_argument, NULL, 'c'}, {"set", required_argument, NULL, 's'},
+    {"id", required_argument, NULL, 'i'},     {"log-level", required_argument, NULL, 'l'},
+    {"check-config", no_argument, NULL, 'C'}, {"dump-config", no_argument, NULL, 'D'},
+    {"dump-docs", no_argument, NULL, 'M'},    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0},
 };
 
 static void help(const pr_actor_spec_t *spec)
@@ -46,7 +46,8 @@ static int add_override(pr_arguments_t *self, const char *text)
 static int set_id(pr_arguments_t *self, const char *id)
 {
     /* it becomes part of file names and log lines */
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     size_t len = strlen(id);
     if (len == 0 || len > 48 || strspn(id, allowed) != len) {
         fprintf(stderr, "--id: 1 to 48 letters, digits, '.', '_', '-' are wanted\n");

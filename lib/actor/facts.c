@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A PUSH socket to each broker's facts address. A fact goes to one broker, the next in turn that takes it.
+ * A PUSH socket to each broker's facts address. A fact goes to one broker, the next in turn that
+ * takes it.
  */
 #include "actor/actor_private.h"
 #include "base/alloc.h"

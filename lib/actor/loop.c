@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <poll.h>
-#include <string.h>
-#include <zmq.h>
-
 #include "actor/actor_private.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/clock.h"
+
+#include <zmq.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
 
 #define INPUTS_MAX 64
 #define TIMERS_MAX 64 /* work timers belong in lib/core/timerq */
@@ -192,7 +193,8 @@ static void fill_items(pr_loop_t *self)
 
 static void wait_for_input(pr_loop_t *self, int64_t max_sleep_ms)
 {
-    /* Asked first: pr_db_events may flush, and a flush may read answers that pr_db_deadline_ms tells of. */
+    /* Asked first: pr_db_events may flush, and a flush may read answers that pr_db_deadline_ms
+     * tells of. */
     fill_items(self);
     int64_t wait_ms = sleep_ms(self, max_sleep_ms);
     self->again = false;
@@ -218,7 +220,8 @@ static void run_timers(pr_loop_t *self)
         loop_timer_t *timer = &self->timers[i];
         if (timer->at_ms > self->now_ms)
             continue;
-        /* set before the call, which may re-arm it; after a long stop one call stands for all missed */
+        /* set before the call, which may re-arm it; after a long stop one call stands for all
+         * missed */
         timer->at_ms = timer->period_ms > 0 ? self->now_ms + timer->period_ms : INT64_MAX;
         timer->fn(timer->arg, self->now_ms);
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "actor/actor_private.h"
 #include "base/alloc.h"
 #include "base/assert.h"
+
+#include <string.h>
 
 static int settings_count(void)
 {
@@ -36,8 +36,8 @@ int pr_setting_find_map(const char *key, const char **name)
 {
     for (int i = 0; pr_settings[i].key != NULL; i++) {
         size_t len = strlen(pr_settings[i].key);
-        if (pr_settings[i].type == PR_OPTION_MAP_INT && strncmp(pr_settings[i].key, key, len) == 0 &&
-            key[len] == '.' && key[len + 1] != '\0') {
+        if (pr_settings[i].type == PR_OPTION_MAP_INT &&
+            strncmp(pr_settings[i].key, key, len) == 0 && key[len] == '.' && key[len + 1] != '\0') {
             *name = key + len + 1;
             return i;
         }

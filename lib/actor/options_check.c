@@ -2,14 +2,14 @@
  *
  * What a type alone cannot say: the form of some texts, and rules between keys.
  */
-#include <arpa/inet.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "actor/actor_private.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/log.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* *error: "SOURCE: KEY: text"; the source is where the key's value came from. */
 static pr_rc_t blame(const pr_config_t *self, const char *key, const char *text, pr_error_t *error)
@@ -39,7 +39,8 @@ static bool is_port(const char *text)
     if (digits == 0 || digits > 5 || text[digits] != '\0')
         return false;
     long port = strtol(text, NULL, 10);
-    return port >= 1 && port <= 65535 - 6; /* a broker takes six in a row, the breaker the seventh */
+    return port >= 1 &&
+           port <= 65535 - 6; /* a broker takes six in a row, the breaker the seventh */
 }
 
 static bool is_bus_address(const char *text)

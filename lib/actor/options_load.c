@@ -2,15 +2,15 @@
  *
  * Where values come from, the later the stronger: default, file, environment, flag.
  */
+#include "actor/actor_private.h"
+#include "base/alloc.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "actor/actor_private.h"
-#include "base/alloc.h"
 
 extern char **environ;
 
@@ -84,8 +84,8 @@ static bool is_named_by(const char *key, const char *variable, size_t len)
 
 static const char prefix[] = "POSTRIDER_";
 
-/* Variables that name no setting are not ours to judge (POSTRIDER_CONFIG, a script's own). An empty one
- * is as good as not set: compose files pass such on. */
+/* Variables that name no setting are not ours to judge (POSTRIDER_CONFIG, a script's own). An
+ * empty one is as good as not set: compose files pass such on. */
 static pr_rc_t read_environment(pr_config_t *self, pr_error_t *error)
 {
     for (char **at = environ; at != NULL && *at != NULL; at++) {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One text -> one value, by the type of its setting. Strict: the whole text, a unit where there is one, in range.
+ * One text -> one value, by the type of its setting. Strict: the whole text, a unit where there
+ * is one, in range.
  */
+#include "actor/actor_private.h"
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/duration.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "actor/actor_private.h"
-#include "base/alloc.h"
-#include "base/assert.h"
-#include "base/duration.h"
 
 #define SHOWN 60 /* characters of a wrong value that a message quotes */
 
@@ -21,8 +22,8 @@ static pr_rc_t wrong(int index, const char *text, const char *allowed, pr_error_
     if (option->secret)
         return pr_error_set(error, PR_BAD, "config", "", "%s: not allowed; %s", option->key,
                             allowed);
-    return pr_error_set(error, PR_BAD, "config", "", "%s: \"%.*s\" is not allowed; %s",
-                        option->key, SHOWN, text, allowed);
+    return pr_error_set(error, PR_BAD, "config", "", "%s: \"%.*s\" is not allowed; %s", option->key,
+                        SHOWN, text, allowed);
 }
 
 static bool in_range(int index, double value)
@@ -193,8 +194,8 @@ pr_rc_t pr_value_put(int index, const char *name, const char *text, pr_value_t *
     pr_free(value->text);
     value->text = NULL;
     for (int i = 0; i < value->count; i++) {
-        PR_CLEANUP_FREE char *entry = pr_asprintf("%s=%" PRId64, value->items[i],
-                                                  value->numbers[i]);
+        PR_CLEANUP_FREE char *entry =
+            pr_asprintf("%s=%" PRId64, value->items[i], value->numbers[i]);
         set_text(value, entry);
     }
     return PR_OK;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The configuration file: a walk over libyaml's events with a stack of section names. YAML is far larger
- * than what a configuration needs; what we don't need is refused: anchors, aliases, tags, several
- * documents, null, keys that are not plain words.
+ * The configuration file: a walk over libyaml's events with a stack of section names. YAML is far
+ * larger than what a configuration needs; what we don't need is refused: anchors, aliases, tags,
+ * several documents, null, keys that are not plain words.
  */
+#include "actor/actor_private.h"
+#include "base/alloc.h"
+
+#include <yaml.h>
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
-
-#include "actor/actor_private.h"
-#include "base/alloc.h"
 
 typedef struct {
     pr_config_t *config;
@@ -75,7 +76,8 @@ static const char *scalar(const reader_t *self)
     return (const char *)self->event.data.scalar.value;
 }
 
-/* An unquoted empty value, ~ or null: somebody forgot the value, or means "none". Neither is guessed. */
+/* An unquoted empty value, ~ or null: somebody forgot the value, or means "none". Neither is
+ * guessed. */
 static bool is_null(const reader_t *self)
 {
     const char *text = scalar(self);
@@ -98,7 +100,8 @@ static void set_source(reader_t *self, pr_value_t *value)
 static pr_rc_t read_list(reader_t *self, int index, pr_value_t *value)
 {
     pr_error_t inner;
-    pr_rc_t rc = pr_value_parse(index, "", value, &inner); /* the file's list replaces the default */
+    pr_rc_t rc =
+        pr_value_parse(index, "", value, &inner); /* the file's list replaces the default */
     set_source(self, value);
     while (rc == PR_OK && (rc = next(self)) == PR_OK &&
            self->event.type != YAML_SEQUENCE_END_EVENT) {
@@ -174,8 +177,8 @@ static pr_rc_t read_entry(reader_t *self, const char *prefix)
         return bad(self, "a key must be a word");
     if (self->event.data.scalar.length > 64)
         return bad(self, "unknown key \"%.20s...\"", scalar(self));
-    PR_CLEANUP_FREE char *key = prefix[0] == '\0' ? pr_strdup(scalar(self))
-                                                  : pr_asprintf("%s.%s", prefix, scalar(self));
+    PR_CLEANUP_FREE char *key =
+        prefix[0] == '\0' ? pr_strdup(scalar(self)) : pr_asprintf("%s.%s", prefix, scalar(self));
     int index = pr_setting_find(key);
     if (index < 0 && !pr_setting_is_section(key))
         return bad(self, "unknown key %s; --help lists all", key);
@@ -194,8 +197,7 @@ static pr_rc_t read_section(reader_t *self, const char *prefix)
     if (++self->depth > PR_CONFIG_DEPTH_MAX)
         return bad(self, "sections nest too deep");
     pr_rc_t rc = PR_OK;
-    while (rc == PR_OK && (rc = next(self)) == PR_OK &&
-           self->event.type != YAML_MAPPING_END_EVENT)
+    while (rc == PR_OK && (rc = next(self)) == PR_OK && self->event.type != YAML_MAPPING_END_EVENT)
         rc = read_entry(self, prefix);
     self->depth--;
     return rc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every setting, once: --help, --dump-config, docs/configuration.md and the checks are made of this table.
- * Within a section in the order in which a reader wants them. Where a default comes from requirements.md, its row stands
- * behind it.
+ * Every setting, once: --help, --dump-config, docs/configuration.md and the checks are made of
+ * this table. Within a section in the order in which a reader wants them. Where a default comes
+ * from requirements.md, its row stands behind it.
  */
 #include "actor/options.h"
 

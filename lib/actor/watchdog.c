@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Aborts a process whose loop does not turn. A timer of the kernel ticks ten times within the limit; ten
- * ticks without a turn between them end it. Ticks, not time, are counted, because a process that was
- * stopped (SIGSTOP, a suspended machine) gets one tick at its waking however long it slept: being
- * stopped is not hanging.
+ * Aborts a process whose loop does not turn. A timer of the kernel ticks ten times within the
+ * limit; ten ticks without a turn between them end it. Ticks, not time, are counted, because a
+ * process that was stopped (SIGSTOP, a suspended machine) gets one tick at its waking however
+ * long it slept: being stopped is not hanging.
  */
+#include "actor/actor_private.h"
+#include "base/assert.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "actor/actor_private.h"
-#include "base/assert.h"
 
 #define TICKS 10
 

@@ -7,13 +7,13 @@
  *      +-------- lose() ------+-------------------------+------------------------+
  *   any --PR_FATAL--> FAILED
  */
-#include <poll.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/log.h"
 #include "db/db_private.h"
+
+#include <poll.h>
+#include <string.h>
 
 pr_db_t *pr_db_new(const pr_db_options_t *options)
 {
@@ -73,7 +73,8 @@ static void lose(pr_db_t *self, const pr_error_t *why)
         self->tries++;
     int64_t wait = backoff_ms(self->tries);
     pr_log_limited(PR_LOG_WARN, was_ready ? "db.lost" : "db.unreachable",
-                   self->options.application_name, "role=%s again_ms=%d under_way=%d code=%s text=%s",
+                   self->options.application_name,
+                   "role=%s again_ms=%d under_way=%d code=%s text=%s",
                    self->options.role != NULL ? self->options.role : "", (int)wait, self->npending,
                    why->code, why->text);
     enter(self, PR_DB_WAITING, self->now_ms + wait);
@@ -130,8 +131,8 @@ static pr_rc_t try_connect(pr_db_t *self, bool *moved, pr_error_t *error)
         enter(self, PR_DB_PREPARING, self->now_ms + PR_DB_PREPARE_MS);
         *moved = true;
     } else if (rc == PR_OK && self->now_ms >= self->deadline_ms) {
-        rc = pr_error_set(error, PR_AGAIN, "db", "", "no connection within %d ms",
-                          PR_DB_CONNECT_MS);
+        rc =
+            pr_error_set(error, PR_AGAIN, "db", "", "no connection within %d ms", PR_DB_CONNECT_MS);
     }
     return rc;
 }
@@ -217,7 +218,8 @@ int64_t pr_db_deadline_ms(const pr_db_t *self)
 {
     if (self->state != PR_DB_READY)
         return self->deadline_ms;
-    /* a send that could not go at once may have read answers into libpq's buffer: no event tells of them */
+    /* a send that could not go at once may have read answers into libpq's buffer: no event tells
+     * of them */
     bool answers_wait = self->head != NULL && PQisBusy(self->conn) == 0;
     return answers_wait || self->reset_wanted ? 0 : self->deadline_ms;
 }

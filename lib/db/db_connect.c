@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From nothing to ready. First libpq's own connecting, then everything else in one pipeline, one round trip:
+ * From nothing to ready. First libpq's own connecting, then everything else in one pipeline, one
+ * round trip:
  *
  *   step 0                session settings, role included
  *   step 1                schema version (only when options.schema_version is given)
@@ -9,17 +10,18 @@
  *
  * The first failure aborts the rest of the pipeline, so the first error that we read is the reason.
  */
-#include <poll.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/clock.h"
 #include "db/db_private.h"
 
-/* The one SQL text that lives in C: it is the connection's, not an actor's. NULL resets to the default.
- * jit: the planner's price of a forbidden sequential scan (1e10) would start the compiler. */
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The one SQL text that lives in C: it is the connection's, not an actor's. NULL resets to the
+ * default. jit: the planner's price of a forbidden sequential scan (1e10) would start the
+ * compiler. */
 static const char session_sql[] =
     "SELECT pg_catalog.set_config('search_path', '', false),"
     " pg_catalog.set_config('statement_timeout', $1, false),"
@@ -165,11 +167,10 @@ static pr_rc_t check_version(const pr_db_t *self, PGresult *result, pr_error_t *
     int wanted = self->options.schema_version;
     if (found == wanted)
         return PR_OK;
-    return pr_error_set(error, PR_FATAL, "db", "",
-                        "the schema has had %d migrations, this build (%s) has %d: %s", found,
-                        PR_VERSION, wanted,
-                        found < wanted ? "run `postrider migrate`"
-                                       : "install the build that fits the database");
+    return pr_error_set(
+        error, PR_FATAL, "db", "", "the schema has had %d migrations, this build (%s) has %d: %s",
+        found, PR_VERSION, wanted,
+        found < wanted ? "run `postrider migrate`" : "install the build that fits the database");
 }
 
 static pr_rc_t check_description(pr_db_t *self, int index, const PGresult *result,

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The connection string as libpq wants it: what the user wrote, our defaults where the user was silent, and the
- * hosts turned by one at each failed try. libpq walks over the hosts by itself when one refuses, but
- * its connect_timeout works only in blocking calls: a host that swallows packets would be tried for ever.
+ * The connection string as libpq wants it: what the user wrote, our defaults where the user was
+ * silent, and the hosts turned by one at each failed try. libpq walks over the hosts by itself
+ * when one refuses, but its connect_timeout works only in blocking calls: a host that swallows
+ * packets would be tried for ever.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "db/db_private.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static const struct {
     const char *key, *value;

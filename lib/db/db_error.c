@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <ctype.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/log.h"
 #include "db/db_private.h"
 
-/* The first two characters are the class (PostgreSQL manual, appendix A). What is not listed is a bug
- * of ours or of the installation: PR_FATAL. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The first two characters are the class (PostgreSQL manual, appendix A). What is not listed is a
+ * bug of ours or of the installation: PR_FATAL. */
 static const struct {
     const char *prefix;
     pr_rc_t rc;
@@ -60,8 +60,8 @@ pr_rc_t pr_result_error(const PGresult *result, bool verbose, pr_error_t *error)
                         detail[0] != '\0' ? "; " : "", detail, hint[0] != '\0' ? "; " : "", hint);
 }
 
-/* Where libpq's verbose text has a SQLSTATE: "FATAL:  28P01: password ...". It offers no other way to
- * learn the code of a refused connection. The last one counts: it is the last host's. */
+/* Where libpq's verbose text has a SQLSTATE: "FATAL:  28P01: password ...". It offers no other
+ * way to learn the code of a refused connection. The last one counts: it is the last host's. */
 static void find_sqlstate(const char *text, char out[6])
 {
     out[0] = '\0';

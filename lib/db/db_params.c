@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Binary parameters. Numbers are big-endian. An array is: dimensions, has-nulls flag, element type,
- * then (unless it is empty) length and lower bound, then each element behind its length, -1 for NULL
- * (src/backend/utils/adt/arrayfuncs.c, array_recv).
+ * then (unless it is empty) length and lower bound, then each element behind its length, -1 for
+ * NULL (src/backend/utils/adt/arrayfuncs.c, array_recv).
  */
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "db/db_private.h"
+
+#include <string.h>
 
 pr_params_t *pr_params_new(void)
 {

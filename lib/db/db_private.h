@@ -6,14 +6,15 @@
  *   db_connect.c  from nothing to ready: connection string, session settings, prepared statements
  *   db_query.c    the pipeline: queries out, results in, in order
  *   db_params.c   parameters in binary           db_rows.c   results in binary
- *   db_error.c    SQLSTATE -> pr_rc_t            db_sync.c   the blocking side, for the command line
+ * db_error.c    SQLSTATE -> pr_rc_t            db_sync.c   the blocking side, for the command
+ * line
  */
 #ifndef PR_DB_PRIVATE_H
 #define PR_DB_PRIVATE_H
 
-#include <libpq-fe.h>
-
 #include "db/db.h"
+
+#include <libpq-fe.h>
 
 /* Types by number, as src/include/catalog/pg_type.dat has them; they never change. */
 #define PR_OID_BOOL 16
@@ -39,13 +40,14 @@
 #define PR_OID_XID8 5069
 
 #define PR_PARAMS_MAX 64
-#define PR_PARAMS_BYTES_MAX (64u << 20) /* one statement's parameters; callers bound their batches */
+#define PR_PARAMS_BYTES_MAX \
+    (64u << 20) /* one statement's parameters; callers bound their batches */
 
 #define PR_DB_BACKOFF_MIN_MS 100
 #define PR_DB_BACKOFF_MAX_MS 5000
-#define PR_DB_CONNECT_MS 5000     /* from the first packet to "connection ok" */
-#define PR_DB_PREPARE_MS 15000    /* session settings and all statements */
-#define PR_DB_SILENCE_MS 5000     /* beyond statement_timeout: the server process is stopped or gone */
+#define PR_DB_CONNECT_MS 5000  /* from the first packet to "connection ok" */
+#define PR_DB_PREPARE_MS 15000 /* session settings and all statements */
+#define PR_DB_SILENCE_MS 5000  /* beyond statement_timeout: the server process is stopped or gone */
 #define PR_DB_STATEMENT_MS 30000
 #define PR_DB_PENDING_MAX 1024
 #define PR_CONNINFO_MAX 80 /* libpq 15 knows 41 keywords */
@@ -103,12 +105,12 @@ typedef struct {
 struct pr_db_t {
     pr_db_options_t options;
     pr_db_state_t state;
-    PGconn *conn;        /* NULL in WAITING and FAILED */
-    int64_t deadline_ms; /* see the states */
-    int64_t now_ms;      /* of the latest pr_db_io */
-    int tries;           /* failed since the last READY; chooses backoff and first host */
-    short events;        /* what CONNECTING and PREPARING wait for */
-    int step;            /* PREPARING: results seen, see db_connect.c */
+    PGconn *conn;              /* NULL in WAITING and FAILED */
+    int64_t deadline_ms;       /* see the states */
+    int64_t now_ms;            /* of the latest pr_db_io */
+    int tries;                 /* failed since the last READY; chooses backoff and first host */
+    short events;              /* what CONNECTING and PREPARING wait for */
+    int step;                  /* PREPARING: results seen, see db_connect.c */
     pr_described_t *described; /* one per statement */
     pr_pending_t *head, **tail;
     int npending;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The pipeline. Each query is followed by its own Sync, which is where the server commits: a result
- * that came before its Sync was answered may still turn into an error (a deferred constraint, a crash while
- * committing). So results are held until then.
+ * that came before its Sync was answered may still turn into an error (a deferred constraint, a
+ * crash while committing). So results are held until then.
  */
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/log.h"
 #include "db/db_private.h"
+
+#include <string.h>
 
 /* A wrong type would reach the server as "incorrect binary data", which looks like bad input. */
 static void check_types(const pr_statement_t *statement, const pr_described_t *described,
@@ -43,7 +43,8 @@ pr_rc_t pr_db_query(pr_db_t *self, int index, const pr_params_t *params, pr_db_r
     if (PQsendQueryPrepared(self->conn, statement->name, params != NULL ? params->count : 0,
                             bound.values, bound.lengths, bound.formats, 1) != 1 ||
         PQpipelineSync(self->conn) != 1) {
-        /* nothing of it can have been committed without its Sync; the next pr_db_io sees the rest */
+        /* nothing of it can have been committed without its Sync; the next pr_db_io sees the rest
+         * */
         self->reset_wanted = true;
         return PR_AGAIN;
     }

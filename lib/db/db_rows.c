@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "db/db_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* timestamptz counts microseconds from 2000-01-01; this is that day from 1970. */
 #define EPOCH_2000_US (INT64_C(946684800) * 1000000)

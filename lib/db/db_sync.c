@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The blocking side: for people at a terminal, one statement at a time. Errors carry detail, hint and line.
+ * The blocking side: for people at a terminal, one statement at a time. Errors carry detail, hint
+ * and line.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "db/db_private.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 struct pr_db_sync_t {
     PGconn *conn;
@@ -44,13 +45,13 @@ static pr_rc_t result_error(const PGresult *result, const char *sql, pr_error_t 
 }
 
 /* takes result; gives it in *rows when wanted. */
-static pr_rc_t take_result(pr_db_sync_t *self, PGresult *result, const char *sql,
-                           pr_rows_t **rows, pr_error_t *error)
+static pr_rc_t take_result(pr_db_sync_t *self, PGresult *result, const char *sql, pr_rows_t **rows,
+                           pr_error_t *error)
 {
     ExecStatusType status = PQresultStatus(result);
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-        pr_rc_t rc = result != NULL ? result_error(result, sql, error)
-                                    : pr_conn_error(self->conn, error);
+        pr_rc_t rc =
+            result != NULL ? result_error(result, sql, error) : pr_conn_error(self->conn, error);
         PQclear(result);
         return rc;
     }
@@ -70,8 +71,7 @@ static pr_rc_t set_session(pr_db_sync_t *self, const char *role, pr_error_t *err
     return take_result(self, result, session_sql, NULL, error);
 }
 
-pr_rc_t pr_db_sync_connect(const char *url, const char *role, pr_db_sync_t **out,
-                           pr_error_t *error)
+pr_rc_t pr_db_sync_connect(const char *url, const char *role, pr_db_sync_t **out, pr_error_t *error)
 {
     *out = NULL;
     pr_conninfo_t info;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as a configuration file: refused with a place and a reason, or taken; and what was taken
- * prints as a file that is taken again and means the same (secrets aside, which a dump masks).
+ * Any bytes as a configuration file: refused with a place and a reason, or taken; and what was
+ * taken prints as a file that is taken again and means the same (secrets aside, which a dump
+ * masks).
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "actor/actor_private.h"
 #include "base/alloc.h"
 #include "base/assert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,7 +25,8 @@ static void check_dump(const pr_config_t *config)
     static const char *const masked[] = {"database.url=", "alerts.webhook=", NULL};
     pr_config_t *again = NULL;
     pr_error_t error;
-    /* "***" is no URL: alerts.webhook is emptied before the check; other texts must pass as they are */
+    /* "***" is no URL: alerts.webhook is emptied before the check; other texts must pass as they
+     * are */
     pr_rc_t rc = pr_config_load_text("dump", pr_bytes(dump, len), masked, &again, &error);
     pr_assert(rc == PR_OK);
     for (int i = 0; pr_settings[i].key != NULL; i++) {

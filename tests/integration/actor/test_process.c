@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The skeleton as a process: signals, readiness, drain, reload, watchdog, exit codes, health. Each test forks
- * a child that calls pr_actor_main with a toy actor; what the toy does stands in `toy`.
+ * The skeleton as a process: signals, readiness, drain, reload, watchdog, exit codes, health.
+ * Each test forks a child that calls pr_actor_main with a toy actor; what the toy does stands in
+ * `toy`.
  */
+#include "actor/actor.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+
 #include <criterion/criterion.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,10 +19,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "actor/actor.h"
-#include "base/alloc.h"
-#include "base/clock.h"
 
 TestSuite(process, .timeout = 60);
 
@@ -31,11 +33,11 @@ TestSuite(process, .timeout = 60);
 static struct {
     pr_rc_t start_rc;
     bool never_drained;
-    bool hangs;         /* the loop stops turning, 200 ms after the start */
-    bool fails;         /* pr_actor_fail with PR_AGAIN, at once */
-    bool not_ready;     /* never says so */
+    bool hangs;     /* the loop stops turning, 200 ms after the start */
+    bool fails;     /* pr_actor_fail with PR_AGAIN, at once */
+    bool not_ready; /* never says so */
     pr_rc_t reload_rc;
-    int pipe;           /* where it writes */
+    int pipe; /* where it writes */
     int turns;
     pr_actor_t *actor;
 } toy;
@@ -367,7 +369,8 @@ static void write_config(const child_t *child, const char *yaml)
     fclose(file);
 }
 
-/* The file must be there before the child: a directory of its own, named to the child by argument. */
+/* The file must be there before the child: a directory of its own, named to the child by
+ * argument. */
 static child_t start_with_file(char dir[], const char *yaml)
 {
     cr_assert_not_null(mkdtemp(dir));

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lib/db against a real Postgres. run starts the cluster and makes its tables: PR_TEST_URL; PR_TEST_PG and
- * PR_TEST_DIR to stop and start it. Tests run one at a time.
+ * lib/db against a real Postgres. run starts the cluster and makes its tables: PR_TEST_URL;
+ * PR_TEST_PG and PR_TEST_DIR to stop and start it. Tests run one at a time.
  */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "db/db.h"
+
 #include <criterion/criterion.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,18 +24,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
-#include "base/clock.h"
-#include "base/log.h"
-#include "db/db.h"
-
 TestSuite(connection, .timeout = 60);
 
 #define PATIENCE_MS 20000
 
 /* ---- statements of all tests ---- */
 
-enum { ADD, ECHO_TEXT, SLEEP, DEFERRED, DIVIDE, SUMS, ECHO_BYTES, SETTINGS, TYPES, SLEEP_LONG, COUNT };
+enum {
+    ADD,
+    ECHO_TEXT,
+    SLEEP,
+    DEFERRED,
+    DIVIDE,
+    SUMS,
+    ECHO_BYTES,
+    SETTINGS,
+    TYPES,
+    SLEEP_LONG,
+    COUNT
+};
 static const pr_statement_t statements[] = {
     [ADD] = {"t.add", "SELECT $1::bigint + 1", 1},
     [ECHO_TEXT] = {"t.echo_text", "SELECT $1::text", 1},
@@ -46,9 +59,11 @@ static const pr_statement_t statements[] = {
     [SETTINGS] = {"t.settings",
                   "SELECT current_setting($1::text), current_user::text, session_user::text", 1},
     [TYPES] = {"t.types",
-               "SELECT $1::smallint, $2::integer, $3::bigint, $4::float8, $5::boolean, $6::text, $7::bytea, "
+               "SELECT $1::smallint, $2::integer, $3::bigint, $4::float8, $5::boolean, $6::text, "
+               "$7::bytea, "
                "$8::uuid, $9::smallint[], $10::integer[], $11::uuid[], "
-               "'1970-01-01 00:00:01+00'::timestamptz, NULL::bigint, NULL::text, $12::bigint[], $13::name",
+               "'1970-01-01 00:00:01+00'::timestamptz, NULL::bigint, NULL::text, "
+               "$12::bigint[], $13::name",
                13},
     [SLEEP_LONG] = {"t.sleep_long", "SELECT pg_catalog.pg_sleep(60)", 0},
 };
@@ -198,7 +213,8 @@ static void run_sql(const char *sql)
 {
     pr_db_sync_t *db = NULL;
     pr_error_t error = {0};
-    cr_assert(pr_db_sync_connect(getenv("PR_TEST_URL"), NULL, &db, &error) == PR_OK, "%s", error.text);
+    cr_assert(pr_db_sync_connect(getenv("PR_TEST_URL"), NULL, &db, &error) == PR_OK, "%s",
+              error.text);
     cr_assert(pr_db_sync_script(db, sql, &error) == PR_OK, "%s", error.text);
     pr_db_sync_destroy(&db);
 }
@@ -632,11 +648,17 @@ Test(connection, a_wrong_installation_is_refused_with_the_reason)
         pr_db_options_t options;
         const char *code, *says;
     } cases[] = {
-        {"a table that is not there", {.statements = no_table, .nstatements = 2}, "42P01",
+        {"a table that is not there",
+         {.statements = no_table, .nstatements = 2},
+         "42P01",
          "statement t.no_table: relation \"postrider.nothing\" does not exist"},
-        {"a type that does not fit", {.statements = no_type, .nstatements = 1}, "42883",
+        {"a type that does not fit",
+         {.statements = no_type, .nstatements = 1},
+         "42883",
          "statement t.type"},
-        {"another number of parameters", {.statements = no_count, .nstatements = 1}, "",
+        {"another number of parameters",
+         {.statements = no_count, .nstatements = 1},
+         "",
          "statement t.count: the server sees 1 parameters, its file states 2"},
         {"a role that is not there", {.role = "nobody_there"}, "22023", "role nobody_there"},
         {"a database that is not there", {.url = no_database}, "3D000", "nothing_there"},
@@ -649,7 +671,8 @@ Test(connection, a_wrong_installation_is_refused_with_the_reason)
         pr_rc_t rc = start_with(cases[i].options, &error);
         cr_expect(rc == PR_FATAL, "%s: %s", cases[i].sentence, pr_rc_name(rc));
         cr_expect_str_eq(error.code, cases[i].code, "%s: %s", cases[i].sentence, error.code);
-        cr_expect(strstr(error.text, cases[i].says) != NULL, "%s: %s", cases[i].sentence, error.text);
+        cr_expect(strstr(error.text, cases[i].says) != NULL, "%s: %s", cases[i].sentence,
+                  error.text);
         cr_expect_null(strstr(error.text, "secret"));
     }
 }
@@ -735,14 +758,14 @@ Test(connection, a_script_is_all_or_nothing_and_names_the_line)
     pr_db_sync_t *db = NULL;
     pr_error_t error = {0};
     cr_assert(pr_db_sync_connect(getenv("PR_TEST_URL"), NULL, &db, &error) == PR_OK);
-    pr_rc_t rc = pr_db_sync_script(db, "CREATE TABLE public.half (a int);\n-- h\xc3\xa9\nSELECT 1 FRM x;\n",
-                                   &error);
+    pr_rc_t rc = pr_db_sync_script(
+        db, "CREATE TABLE public.half (a int);\n-- h\xc3\xa9\nSELECT 1 FRM x;\n", &error);
     cr_expect(rc == PR_FATAL);
     cr_expect_str_eq(error.code, "42601");
     cr_expect(strncmp(error.text, "line 3: ", 8) == 0, "%s", error.text);
     pr_rows_t *rows = NULL;
-    cr_assert(pr_db_sync_query(db, "SELECT to_regclass('public.half') IS NULL", NULL, &rows, &error) ==
-              PR_OK);
+    cr_assert(pr_db_sync_query(db, "SELECT to_regclass('public.half') IS NULL", NULL, &rows,
+                               &error) == PR_OK);
     cr_expect(pr_rows_bool(rows, 0, 0));
     pr_rows_destroy(&rows);
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Every statement of every actor prepares on a freshly migrated database, through the actor's own
- * role and no other right: what the actor itself checks when it starts. PR_TEST_URL: a migrated database, as the
- * login that `migrate --login` made.
+ * role and no other right: what the actor itself checks when it starts. PR_TEST_URL: a migrated
+ * database, as the login that `migrate --login` made.
  */
-#include <criterion/criterion.h>
-#include <poll.h>
-#include <stdlib.h>
-
 #include "base/clock.h"
 #include "db/db.h"
 #include "sql/circuit_breaker.h"
 #include "sql/dead_letter.h"
 #include "sql/outbox_relay.h"
 #include "sql/scheduler.h"
+
+#include <criterion/criterion.h>
+
+#include <poll.h>
+#include <stdlib.h>
 
 TestSuite(statements, .timeout = 60);
 

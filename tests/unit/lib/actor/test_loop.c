@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "actor/actor_private.h"
+#include "base/clock.h"
+
 #include <criterion/criterion.h>
+
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "actor/actor_private.h"
-#include "base/clock.h"
 
 TestSuite(loop, .timeout = 30);
 

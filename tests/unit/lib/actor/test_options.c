@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "actor/actor_private.h"
 #include "base/alloc.h"
+
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
 
 TestSuite(options, .timeout = 30);
 
@@ -227,8 +228,8 @@ Test(options, a_scaled_schedule_never_becomes_nothing)
 Test(options, a_flag_beats_the_file)
 {
     static const char *const flags[] = {"lease=4m", "bus.brokers=ipc:///a,ipc:///b",
-                                        "priority.large_minor.CNY=5", "priority.small_minor=CNY=1,USD=2",
-                                        NULL};
+                                        "priority.large_minor.CNY=5",
+                                        "priority.small_minor=CNY=1,USD=2", NULL};
     pr_config_t *c = NULL;
     pr_error_t error = {0};
     cr_assert(load("lease: 3m\npriority: {large_minor: {JPY: 7}}\n", flags, &c, &error) == PR_OK,
@@ -244,9 +245,16 @@ Test(options, a_flag_beats_the_file)
 
 Test(options, bad_flags_are_refused)
 {
-    static const char *const bad[] = {"lease", "=3", "leas=3m", "lease=3", "priority.large_minor.=3",
-                                      "bus.brokers=ipc:///a,", "bus.brokers=,ipc:///a",
-                                      "priority.large_minor=CNY", "database=x", "lease="};
+    static const char *const bad[] = {"lease",
+                                      "=3",
+                                      "leas=3m",
+                                      "lease=3",
+                                      "priority.large_minor.=3",
+                                      "bus.brokers=ipc:///a,",
+                                      "bus.brokers=,ipc:///a",
+                                      "priority.large_minor=CNY",
+                                      "database=x",
+                                      "lease="};
     for (size_t i = 0; i < PR_COUNT(bad); i++) {
         const char *const flags[] = {bad[i], NULL};
         pr_config_t *c = NULL;
@@ -361,8 +369,7 @@ Test(options, the_table_is_in_order)
 Test(options, the_documentation_is_up_to_date)
 {
     const char *home = getenv("POSTRIDER_HOME"); /* tests/run sets it */
-    PR_CLEANUP_FREE char *path =
-        pr_asprintf("%s/docs/configuration.md", home != NULL ? home : ".");
+    PR_CLEANUP_FREE char *path = pr_asprintf("%s/docs/configuration.md", home != NULL ? home : ".");
     FILE *file = fopen(path, "r");
     if (file == NULL && home == NULL)
         cr_skip_test("not in a checkout");
@@ -425,7 +432,8 @@ Test(options, breaker_and_scheduler_have_addresses_of_their_own)
     static const struct {
         const char *yaml, *breaker, *scheduler;
     } cases[] = {
-        {"bus: {brokers: ['ipc:///run/x/b1']}", "ipc:///run/x/breaker.sock", "ipc:///run/x/s-1.sock"},
+        {"bus: {brokers: ['ipc:///run/x/b1']}", "ipc:///run/x/breaker.sock",
+         "ipc:///run/x/s-1.sock"},
         {"bus: {brokers: ['tcp://h:7000']}", "tcp://h:7006", NULL},
         {"bus: {breaker: tcp://b:1, scheduler: tcp://s:2}", "tcp://b:1", "tcp://s:2"},
     };

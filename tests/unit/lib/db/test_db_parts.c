@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of lib/db that need no server: error classes, binary parameters, the turning of hosts. All else is in
- * tests/integration/db.
+ * The parts of lib/db that need no server: error classes, binary parameters, the turning of
+ * hosts. All else is in tests/integration/db.
  */
-#include <criterion/criterion.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "db/db_private.h"
+
+#include <criterion/criterion.h>
+
+#include <string.h>
 
 TestSuite(db_parts, .timeout = 30);
 
@@ -102,11 +103,29 @@ Test(db_parts, arrays_as_array_recv_wants_them)
     pr_bound_t bound;
     pr_params_bind(params, &bound);
     expect_bytes(&bound, 0,
-                 "\0\0\0\1" "\0\0\0\1" "\0\0\0\x14" "\0\0\0\2" "\0\0\0\1"
-                 "\0\0\0\x08" "\0\0\0\0\0\0\0\1" "\xff\xff\xff\xff",
+                 "\0\0\0\1"
+                 "\0\0\0\1"
+                 "\0\0\0\x14"
+                 "\0\0\0\2"
+                 "\0\0\0\1"
+                 "\0\0\0\x08"
+                 "\0\0\0\0\0\0\0\1"
+                 "\xff\xff\xff\xff",
                  36);
-    expect_bytes(&bound, 1, "\0\0\0\1" "\0\0\0\0" "\0\0\0\x19" "\0\0\0\1" "\0\0\0\1" "\0\0\0\2" "ab", 26);
-    expect_bytes(&bound, 2, "\0\0\0\0" "\0\0\0\0" "\0\0\0\x17", 12);
+    expect_bytes(&bound, 1,
+                 "\0\0\0\1"
+                 "\0\0\0\0"
+                 "\0\0\0\x19"
+                 "\0\0\0\1"
+                 "\0\0\0\1"
+                 "\0\0\0\2"
+                 "ab",
+                 26);
+    expect_bytes(&bound, 2,
+                 "\0\0\0\0"
+                 "\0\0\0\0"
+                 "\0\0\0\x17",
+                 12);
     pr_params_destroy(&params);
 }
 
@@ -153,13 +172,13 @@ Test(db_parts, hosts_turn_with_their_ports)
         int turn;
         const char *hosts, *ports;
     } cases[] = {
-        {0, "a,b,c", "1,2,3"}, {1, "b,c,a", "2,3,1"}, {2, "c,a,b", "3,1,2"},
+        {0, "a,b,c", "1,2,3"}, {1, "b,c,a", "2,3,1"},         {2, "c,a,b", "3,1,2"},
         {3, "a,b,c", "1,2,3"}, {INT32_MAX, "b,c,a", "2,3,1"},
     };
     for (size_t i = 0; i < PR_COUNT(cases); i++) {
         pr_conninfo_t info;
-        cr_assert(pr_conninfo_init(&info, "postgresql://u@a:1,b:2,c:3/d", "x", cases[i].turn, NULL) ==
-                  PR_OK);
+        cr_assert(pr_conninfo_init(&info, "postgresql://u@a:1,b:2,c:3/d", "x", cases[i].turn,
+                                   NULL) == PR_OK);
         cr_expect_str_eq(value_of(&info, "host"), cases[i].hosts);
         cr_expect_str_eq(value_of(&info, "port"), cases[i].ports);
         pr_conninfo_free(&info);
