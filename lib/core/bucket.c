@@ -77,12 +77,9 @@ bool pr_bucket_take(pr_bucket_t *self, int64_t now_ms)
     return true;
 }
 
-void pr_bucket_give_back(pr_bucket_t *self, int64_t now_ms)
+void pr_bucket_give_back(pr_bucket_t *self)
 {
-    int64_t now_ns = to_ns(now_ms);
-    self->full_at_ns -= self->interval_ns;
-    if (self->full_at_ns < now_ns)
-        self->full_at_ns = now_ns;
+    self->full_at_ns -= self->interval_ns; /* a time in the past is a full bucket, no more */
 }
 
 int64_t pr_bucket_next_ms(const pr_bucket_t *self, int64_t now_ms)

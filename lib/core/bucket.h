@@ -24,8 +24,7 @@ void pr_bucket_init(pr_bucket_t *self, double rate_per_s, uint32_t burst, int64_
 /* A new limit; what is in the bucket is kept, up to the new burst. */
 void pr_bucket_change(pr_bucket_t *self, double rate_per_s, uint32_t burst, int64_t now_ms);
 bool pr_bucket_take(pr_bucket_t *self, int64_t now_ms); /* false: no token now; nothing changed */
-void pr_bucket_give_back(pr_bucket_t *self,
-                         int64_t now_ms); /* one token that was taken and not used */
+void pr_bucket_give_back(pr_bucket_t *self);            /* one token that was taken and not used */
 /* When a token will be there; now_ms when one is. */
 int64_t pr_bucket_next_ms(const pr_bucket_t *self, int64_t now_ms);
 

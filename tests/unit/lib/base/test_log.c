@@ -68,6 +68,7 @@ Test(log, escapes_values_so_that_no_value_can_forge_a_field_or_a_line)
         {"plain-1.2:3/4", "v=plain-1.2:3/4\n", "what needs no quotes has none"},
         {"", "v=\"\"\n", "an empty value is visible"},
         {"a b", "v=\"a b\"\n", "spaces are quoted"},
+        {"a=b", "v=\"a=b\"\n", "an equals sign is no new field"},
         {"x level=error", "v=\"x level=error\"\n", "a forged field stays inside"},
         {"a\nb", "v=\"a\\nb\"\n", "a forged line stays inside"},
         {"say \"hi\\\"", "v=\"say \\\"hi\\\\\\\"\"\n", "quotes and backslashes are escaped"},

@@ -158,18 +158,18 @@ Test(timerq, does_as_a_sorted_array_would_over_random_steps)
 
 Test(timerq, keeps_the_order_when_the_arrival_numbers_run_out)
 {
-    PR_CLEANUP(pr_timerq) pr_timerq_t *queue = pr_timerq_new(10);
+    PR_CLEANUP(pr_timerq) pr_timerq_t *queue = pr_timerq_new(100);
     pr_timer_t timer;
-    /* 2^24 numbers: some entries stay in the queue over several renumberings */
-    cr_assert_eq(pr_timerq_add(queue, 5, 1), PR_OK);
-    cr_assert_eq(pr_timerq_add(queue, 5, 2), PR_OK);
+    /* 2^24 numbers: fifty entries stay in the queue over the renumbering */
+    for (uint64_t id = 1; id <= 50; id++)
+        cr_assert_eq(pr_timerq_add(queue, 5, id), PR_OK);
     for (uint64_t i = 0; i < ((uint64_t)1 << 24) + 100; i++) {
         cr_assert_eq(pr_timerq_add(queue, 0, 100 + i), PR_OK);
         if (!pr_timerq_pop(queue, 0, &timer) || timer.id != 100 + i)
             cr_assert_fail("lost at %lu", (unsigned long)i);
     }
-    cr_assert_eq(pr_timerq_add(queue, 5, 3), PR_OK);
-    for (uint64_t id = 1; id <= 3; id++) {
+    cr_assert_eq(pr_timerq_add(queue, 5, 51), PR_OK);
+    for (uint64_t id = 1; id <= 51; id++) {
         cr_assert(pr_timerq_pop(queue, 5, &timer));
         cr_assert_eq(timer.id, id);
     }
