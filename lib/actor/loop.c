@@ -200,7 +200,7 @@ static void wait_for_input(pr_loop_t *self, int64_t max_sleep_ms)
     self->again = false;
     /* zmq_poll takes fd -1 for an error: such items are left out */
     zmq_pollitem_t packed[INPUTS_MAX];
-    int places[INPUTS_MAX];
+    int places[INPUTS_MAX] = {0};
     int count = 0;
     for (int i = 0; i < self->ninputs; i++) {
         if (self->items[i].socket == NULL && self->items[i].fd < 0)
