@@ -259,7 +259,8 @@ static pr_bytes_t view(zmq_msg_t *part)
     return pr_bytes(zmq_msg_data(part), zmq_msg_size(part));
 }
 
-/* PR_OK: a message of the right shape in route and frame. PR_BAD: one of another shape was passed over. */
+/* PR_OK: a message of the right shape in route and frame. PR_BAD: one of another shape was
+ * passed over. */
 static pr_rc_t receive_message(pr_socket_t *self)
 {
     bool two = self->type == PR_SOCKET_ROUTER || self->type == PR_SOCKET_SUB;

@@ -16,8 +16,8 @@
  *
  * A peer is a broker, or a scheduler acting as one. Credit travels as totals since this worker's
  * newest greeting to that peer: total = received + room, never smaller than before.
- *   greet(peer)      a WorkerHello with peer->greeting leaves; all counts of the peer are 0. At first,
- *                    when BrokerHello says greet_anew, and each second while the peer is not live
+ *   greet(peer)      a WorkerHello with peer->greeting leaves; all counts of the peer are 0. At
+ *                    first, when BrokerHello says greet_anew, and each second while the peer is not live
  *   (repeat)         a WorkerHello only to say "draining": same number, again = peer->live
  *   answered(peer)   BrokerHello with that greeting came; only now jobs count and credit leaves
  *   received(peer)   for every JobBatch, before pr_lanes_take of its jobs

@@ -143,7 +143,8 @@ typedef struct {
     uint64_t returned[PR_CLASSES];
 } pr_roster_demand_t;
 
-/* want: jobs that wait for a grant now. What it claims beyond its grants is cut. PR_LOST: unknown. */
+/* want: jobs that wait for a grant now. What it claims beyond its grants is cut. PR_LOST:
+ * unknown. */
 PR_CHECK pr_rc_t pr_roster_demand(pr_roster_t *self, pr_bytes_t route,
                                   const pr_roster_demand_t *demand, int64_t now_ms);
 /* A batch of jobs came from this route. PR_LOST: unknown route. PR_BAD: more than it was granted;

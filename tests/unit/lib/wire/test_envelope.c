@@ -280,6 +280,7 @@ Test(envelope, raw_frames)
     cr_expect_eq(RAW(""), PR_BAD, "an empty frame is no default message");
     cr_expect_eq(RAW(HEAD), PR_BAD, "a body must be there");
     cr_expect_eq(RAW(HEAD "\xca\x02\x00\xca\x02\x00"), PR_BAD, "one body");
+    cr_expect_eq(RAW(HEAD "\x08\x01\xca\x02\x00"), PR_BAD, "a single field given twice");
     cr_expect_eq(RAW(HEAD "\xca\x02\x00\x5a\x05\x0a\x03\x01\x01\x01"), PR_BAD, "of one kind");
     cr_expect_eq(RAW("\x08\x02\x12\x10" SESSION "\xca\x02\x00"), PR_BAD, "another version");
     cr_expect_eq(RAW("\x08\x01\x12\x02zz\xca\x02\x00"), PR_BAD, "ids have 16 bytes");
