@@ -34,9 +34,13 @@ def relay(n):
     s = Session(url=actor_url(), options=RELAY)
     s.run(statement("outbox-relay", "set_session"))
     s.run("PREPARE move (smallint, bigint, int) AS " + statement("outbox-relay", "move_window"))
+    s.run("PREPARE peek AS " + statement("outbox-relay", "peek_windows"))
     idle = 0
     while idle < 3:
         finished = stop.is_set()
+        if n == 1 and ["1"] not in s.run("EXECUTE peek"):  # this one looks before it moves
+            idle += finished
+            continue
         moved, jobs, _, more, good = s.run("EXECUTE move(1, %s, 50)" % sysid)[0]
         assert good == "t", "the guard cried"
         moves[n] += int(moved)
@@ -142,6 +146,17 @@ admin.run("SELECT pg_terminate_backend(%d, 5000)" % a.pid)
 is_(b.run("EXECUTE move(1, %s, 500)" % sysid)[0][0], "5", "a move that was lost is made again")
 is_(admin.run("SELECT count(*), max(seq) - (1::bigint << 56) FROM postrider.job"), [["476", "476"]], "without a gap")
 
+# A look finds what an old transaction committed late: its id is in the window's list, below the cursor.
+late, other = Session(), Session()
+late.run("BEGIN; SELECT pg_current_xact_id()")
+other.run(ENQUEUE % "other")
+b.run("EXECUTE move(1, %s, 500)" % sysid)
+b.run("PREPARE peek AS " + statement("outbox-relay", "peek_windows"))
+is_(b.run("EXECUTE peek"), [], "nothing to see before it commits")
+late.run(ENQUEUE % "late" + "COMMIT")
+is_(b.run("EXECUTE peek"), [["1"]], "a look finds the late writer's row")
+is_(b.run("EXECUTE move(1, %s, 500)" % sysid)[0][0], "1", "and the move takes it")
+
 # Cancelling while the relay moves the row without seeing the wish.
 notify = admin.value("SELECT postrider.enqueue_notification('m1', 'cancelled', 'a.b', '{}', priority => 1)")
 b.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM postrider.tick LIMIT 1")  # the snapshot is taken here
@@ -150,6 +165,6 @@ is_(b.run("EXECUTE move(1, %s, 500)" % sysid)[0][1], "1", "the relay makes a job
 b.run("COMMIT")
 b.run("EXECUTE move(1, %s, 500)" % sysid)
 is_(admin.value("SELECT status || '/' || reason FROM postrider.notification_status WHERE notify_id = '%s'" % notify), "cancelled/race", "and takes it back")
-for s in (admin, long, prepared, moved, b):
+for s in (admin, long, prepared, moved, b, late, other):
     s.close()
 finish()

@@ -9,6 +9,8 @@ INSERT INTO postrider.merchant (id, shard) VALUES ('bare', 0);
 EXECUTE check_cluster \gset
 SELECT is(:'ok'::text, 't', 'a new database''s cursor is good');
 
+EXECUTE peek;
+SELECT is(:ROW_COUNT, 0, 'nothing to see');
 EXECUTE move(1, :sysid, 500) \gset
 SELECT is((:moved, :jobs, :last_seq::bigint, :'more'::text, :'ok'::text), (0, 0, 1::bigint << 56, 'f'::text, 't'::text), 'nothing to move');
 SELECT is(count(*), 3::bigint, 'an empty poll makes no tick') FROM postrider.tick;
@@ -21,6 +23,8 @@ SELECT postrider.enqueue_notification('m2', 'o4', 'refund.failed', '{}') AS n4 \
 SELECT postrider.enqueue_notification('m2', 'o5', 'refund.failed.late', '{}') AS n5 \gset
 SELECT postrider.enqueue_notification('m2', 'o6', 'payments.x', '{}') AS n6 \gset
 SELECT postrider.enqueue_notification('bare', 'o7', 'payment.succeeded', '{}') AS n7 \gset
+EXECUTE peek \gset
+SELECT is(:class, 1, 'a look finds the class');
 EXECUTE move(1, :sysid, 500) \gset
 SELECT is((:moved, :jobs, :last_seq::bigint - (1::bigint << 56), :'more'::text), (7, 5, 5::bigint, 'f'::text), 'seven rows, five jobs, seq of the last job');
 SELECT set_eq('SELECT o.order_no, j.endpoint FROM postrider.job AS j JOIN postrider.outbox AS o ON o.id = j.outbox_id',
@@ -40,6 +44,8 @@ SELECT is((:moved, :last_seq::bigint), (0, 0::bigint), 'the other classes have c
 SELECT count(postrider.enqueue_notification('m1', 'p' || n, 'a.b', '{}', priority => 0)) FROM generate_series(1, 25) AS n;
 EXECUTE move(0, :sysid, 10) \gset
 SELECT is((:moved, :last_seq::bigint, :'more'::text), (10, 10::bigint, 't'::text), 'part one of a window');
+EXECUTE peek \gset
+SELECT is(:class, 0, 'a look finds the rest of a window');
 SELECT postrider.enqueue_notification('m1', 'late', 'a.b', '{}', priority => 0) AS n8 \gset
 EXECUTE move(0, :sysid, 10) \gset
 SELECT is((:moved, :last_seq::bigint, :'more'::text), (10, 20::bigint, 't'::text), 'part two');

@@ -14,7 +14,7 @@ ROWS = 120000
 GROWING = r"outbox\w*|job|attempt\w*|dead|cancelled|idempotency|tick"
 ACTOR = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan -c jit=off"
 HOT = {
-    "postrider_relay": [("outbox-relay", "move_window")],
+    "postrider_relay": [("outbox-relay", "move_window"), ("outbox-relay", "peek_windows")],
     "postrider_scheduler": [("scheduler", n) for n in (
         "apply_results", "date_first_tries", "expire_held", "load_cancelled", "load_endpoints", "load_first_tries", "load_new", "next_due",
         "page_due", "beat", "cursors", "owned_shards")],
