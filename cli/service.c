@@ -25,12 +25,13 @@ static char *quoted(const char *text)
 {
     size_t len = strlen(text);
     char *out = pr_calloc(len + 1, 4); /* each ' becomes four bytes; two around all */
+    static const char escaped[] = {'\'', '\\', '\'', '\''};
     char *at = out;
     *at++ = '\'';
     for (; *text != '\0'; text++) {
         if (*text == '\'') {
-            memcpy(at, "'\\''", 4);
-            at += 4;
+            memcpy(at, escaped, sizeof(escaped));
+            at += sizeof(escaped);
         } else {
             *at++ = *text;
         }
