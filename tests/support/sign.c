@@ -18,10 +18,11 @@
 #define FIELDS 7
 #define LINE_MAX_BYTES (1U << 20)
 
-static pr_bytes_t unhex(const char *text)
+/* In place: the line is ours. */
+static pr_bytes_t unhex(char *text)
 {
     size_t len = strlen(text);
-    uint8_t *bytes = pr_calloc(len / 2 + 1, 1); /* lives as long as this short process */
+    uint8_t *bytes = (uint8_t *)text;
     return pr_unhex(text, len, bytes) ? pr_bytes(bytes, len / 2) : pr_bytes(NULL, 0);
 }
 

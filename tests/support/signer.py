@@ -17,10 +17,12 @@ class Signer:
 
     def __init__(self, scratch):
         with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as file:
-            sanitize = re.search(r"^PR_SANITIZE:\w+=(.+)$", file.read(), re.M)
+            cache = file.read()
+        sanitize = re.search(r"^PR_SANITIZE:\w+=(.+)$", cache, re.M)
+        compiler = re.search(r"^CMAKE_C_COMPILER:\w+=(.+)$", cache, re.M)[1]
         program = os.path.join(scratch, "sign")
         subprocess.run(
-            [os.environ.get("CC", "cc"), "-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Werror",
+            [compiler, "-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Werror",
              *([f"-fsanitize={sanitize[1]}"] if sanitize else []), "-I", os.path.join(HOME, "lib"),
              os.path.join(HERE, "sign.c"), os.path.join(BUILD, "libpr_sign.a"),
              os.path.join(BUILD, "libpr_base.a"), "-lcrypto", "-lm", "-o", program], check=True)
