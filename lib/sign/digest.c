@@ -33,29 +33,34 @@ static bool result(bool ok)
     return ok;
 }
 
-/* Looking an algorithm up by name costs more than the HMAC itself, so it is done once. */
-static EVP_MAC *hmac_algorithm(void)
+/* Looking algorithms up by name costs more than an HMAC of a notification, so it is done once; each
+ * call works on a copy, which takes its key with it when it is freed. */
+static EVP_MAC_CTX *new_hmac(void)
 {
-    static EVP_MAC *hmac;
-    if (!hmac)
-        hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
-    pr_assert(hmac);
-    return hmac;
+    static EVP_MAC_CTX *pattern;
+    if (!pattern) {
+        char digest[] = "SHA256";
+        const OSSL_PARAM params[] = {
+            OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+            OSSL_PARAM_construct_end(),
+        };
+        EVP_MAC *hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+        pattern = EVP_MAC_CTX_new(hmac);
+        EVP_MAC_free(hmac); /* the context holds on to it */
+        bool ok = pattern && EVP_MAC_CTX_set_params(pattern, params) == 1;
+        pr_assert(ok);
+    }
+    return EVP_MAC_CTX_dup(pattern);
 }
 
 bool pr_hmac_sha256(pr_bytes_t key, const pr_bytes_t *parts, size_t count,
                     uint8_t out[PR_SHA256_BYTES])
 {
-    char digest[] = "SHA256";
-    const OSSL_PARAM params[] = {
-        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
-        OSSL_PARAM_construct_end(),
-    };
-    size_t len = 0;
-    __attribute__((cleanup(free_mac_ctx))) EVP_MAC_CTX *ctx = EVP_MAC_CTX_new(hmac_algorithm());
     /* a NULL key would mean "the key of before" */
     static const uint8_t empty_key[1];
-    bool ok = ctx && EVP_MAC_init(ctx, key.len > 0 ? key.data : empty_key, key.len, params) == 1;
+    size_t len = 0;
+    __attribute__((cleanup(free_mac_ctx))) EVP_MAC_CTX *ctx = new_hmac();
+    bool ok = ctx && EVP_MAC_init(ctx, key.len > 0 ? key.data : empty_key, key.len, NULL) == 1;
     for (size_t i = 0; ok && i < count; i++)
         ok = parts[i].len == 0 || EVP_MAC_update(ctx, parts[i].data, parts[i].len) == 1;
     ok = ok && EVP_MAC_final(ctx, out, &len, PR_SHA256_BYTES) == 1 && len == PR_SHA256_BYTES;
