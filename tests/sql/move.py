@@ -94,9 +94,9 @@ long.run("BEGIN;" + "".join("SAVEPOINT s%d;" % i + ENQUEUE % ("long.%d" % i) for
 prepared = Session()
 prepared.run("BEGIN;" + ENQUEUE % "long.prepared" + "PREPARE TRANSACTION 'long'")
 
-relays = [threading.Thread(target=relay, args=(n,)) for n in range(2)]
-cursor = threading.Thread(target=by_id)
-writers = [threading.Thread(target=writer, args=(n,)) for n in range(6)]
+relays = [threading.Thread(target=relay, args=(n,), daemon=True) for n in range(2)]
+cursor = threading.Thread(target=by_id, daemon=True)
+writers = [threading.Thread(target=writer, args=(n,), daemon=True) for n in range(6)]
 for thread in relays + [cursor] + writers:
     thread.start()
 for thread in writers:

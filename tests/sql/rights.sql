@@ -63,6 +63,6 @@ FROM pg_proc AS p WHERE p.pronamespace = 'postrider'::regnamespace AND p.prosecd
 SELECT is(pg_get_userbyid(c.relowner)::text, 'postrider_owner', 'owner of ' || c.relname) FROM pg_class AS c
 WHERE c.relnamespace = 'postrider'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'S') ORDER BY c.relname;
 SELECT ok(NOT rolsuper AND NOT rolcreaterole AND NOT rolcreatedb AND NOT rolcanlogin AND NOT rolbypassrls, rolname || ' is an ordinary role')
-FROM pg_roles WHERE rolname LIKE 'postrider\_%' AND rolname <> 'postrider_test_nobody' ORDER BY 1;
+FROM pg_roles WHERE rolname LIKE 'postrider\_%' AND rolname NOT LIKE 'postrider\_test%' ORDER BY 1;
 DROP ROLE postrider_test_nobody;
 SELECT * FROM finish();

@@ -1,0 +1,3756 @@
+-- Generated from sql/migrations by tests/sql/run.sh --update-schema: do not edit.
+--
+-- PostgreSQL database dump
+--
+
+--
+-- Name: postrider; Type: SCHEMA; Schema: -; Owner: postrider_owner
+--
+
+CREATE SCHEMA postrider;
+
+ALTER SCHEMA postrider OWNER TO postrider_owner;
+
+--
+-- Name: acquire_shards(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.acquire_shards(session uuid) RETURNS TABLE(no smallint, low bigint[])
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    wanted int;
+BEGIN
+    PERFORM FROM postrider.session AS s WHERE s.id = session AND s.ended IS NULL FOR SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'this session has ended',
+            HINT = 'Open a new one: another scheduler has taken the shards over.';
+    END IF;
+    wanted := ceil(256.0 / (SELECT count(*) FROM postrider.session AS s WHERE s.ended IS NULL))
+              - (SELECT count(*) FROM postrider.shard AS h WHERE h.session = session);
+    RETURN QUERY
+    WITH f AS (
+        SELECT h.no FROM postrider.shard AS h WHERE h.session IS NULL
+        ORDER BY h.no LIMIT greatest(wanted, 0) FOR UPDATE SKIP LOCKED
+    )
+    UPDATE postrider.shard AS h
+    SET session = acquire_shards.session, beat = (SELECT b.beat FROM postrider.heartbeat AS b WHERE b.session = acquire_shards.session)
+    FROM f WHERE h.no = f.no
+    RETURNING h.no, h.low;
+END $$;
+
+ALTER FUNCTION postrider.acquire_shards(session uuid) OWNER TO postrider_owner;
+
+--
+-- Name: alert_announce(text, text, text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.alert_announce(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    SELECT r.id, r.fresh, r.count INTO id, fresh, count
+    FROM postrider.alert_raise(kind, subject, severity, message) AS r;
+    fresh := fresh OR EXISTS (SELECT FROM postrider.alert AS a WHERE a.id = alert_announce.id AND a.announced_at IS NULL);
+    UPDATE postrider.alert AS a SET announced_at = clock_timestamp() WHERE a.id = alert_announce.id AND a.announced_at IS NULL;
+END $$;
+
+ALTER FUNCTION postrider.alert_announce(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) OWNER TO postrider_owner;
+
+--
+-- Name: alert_raise(text, text, text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    -- Names are columns here: ON CONFLICT (kind, subject) must find the index.
+    IF alert_raise.severity IS NULL OR alert_raise.severity NOT IN ('info', 'warn', 'page') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'severity is not info, warn or page', HINT = 'page wakes somebody up.';
+    END IF;
+    INSERT INTO postrider.alert AS a (kind, subject, severity, message)
+    VALUES (left(alert_raise.kind, 64), left(alert_raise.subject, 200), alert_raise.severity, left(alert_raise.message, 500))
+    ON CONFLICT (kind, subject) WHERE resolved_at IS NULL
+    DO UPDATE SET count = a.count + 1, last_at = clock_timestamp(), severity = excluded.severity, message = excluded.message
+    RETURNING a.id, a.count = 1, a.count INTO alert_raise.id, alert_raise.fresh, alert_raise.count;
+END $$;
+
+ALTER FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) OWNER TO postrider_owner;
+
+--
+-- Name: alert_resolve(text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.alert_resolve(kind text, subject text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+BEGIN
+    UPDATE postrider.alert AS a SET resolved_at = clock_timestamp()
+    WHERE a.kind = kind AND a.subject = subject AND a.resolved_at IS NULL;
+    RETURN FOUND;
+END $$;
+
+ALTER FUNCTION postrider.alert_resolve(kind text, subject text) OWNER TO postrider_owner;
+
+--
+-- Name: alert_take(integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.alert_take(most integer) RETURNS TABLE(id bigint, kind text, subject text, severity text, message text, count bigint)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    WITH t AS (
+        SELECT x.id FROM postrider.alert AS x WHERE x.announced_at IS NULL ORDER BY x.id LIMIT $1 FOR UPDATE SKIP LOCKED
+    )
+    UPDATE postrider.alert AS a SET announced_at = clock_timestamp() FROM t WHERE a.id = t.id
+    RETURNING a.id, a.kind, a.subject, a.severity, a.message, a.count
+$_$;
+
+ALTER FUNCTION postrider.alert_take(most integer) OWNER TO postrider_owner;
+
+--
+-- Name: audit_add(text, text, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.audit_add(who text, action text, subject text, reason text, detail jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF coalesce(who, '') = '' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'who is missing', HINT = 'Say who does this: every action is written down.';
+    END IF;
+    INSERT INTO postrider.audit (actor, action, subject, reason, detail)
+    VALUES (left(who, 128), action, subject, left(reason, 500), coalesce(detail, '{}'));
+END $$;
+
+ALTER FUNCTION postrider.audit_add(who text, action text, subject text, reason text, detail jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: breaker_force(text, bigint, text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.breaker_force(who text, id bigint, forced text, reason text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    e postrider.endpoint := postrider.endpoint_locked(id);
+BEGIN
+    IF forced NOT IN ('open', 'closed') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'forced is not open, closed or NULL',
+            HINT = 'postrider breaker force-open | force-close | reset.';
+    END IF;
+    IF e.forced IS NOT DISTINCT FROM forced THEN
+        RETURN false;
+    END IF;
+    UPDATE postrider.endpoint AS x SET forced = breaker_force.forced WHERE x.id = id;
+    PERFORM postrider.audit_add(who, CASE forced WHEN 'open' THEN 'breaker.force_open' WHEN 'closed' THEN 'breaker.force_close'
+        ELSE 'breaker.reset' END, id::text, reason, jsonb_build_object('merchant_id', e.merchant_id, 'was', e.forced));
+    RETURN true;
+END $$;
+
+ALTER FUNCTION postrider.breaker_force(who text, id bigint, forced text, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: cancel_notification(uuid, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.cancel_notification(notify_id uuid, reason text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    why CONSTANT text := coalesce(left(nullif(reason, ''), 500), 'cancelled');
+    o record;
+    waits boolean := false;
+    follow boolean := false;
+    deleted bigint;
+BEGIN
+    FOR o IN SELECT b.at, b.id, b.tx, b.class, b.kind, b.cancel_at FROM postrider.outbox AS b
+             WHERE b.notify_id = notify_id AND b.kind IN (0, 1) ORDER BY b.id LOOP
+        CONTINUE WHEN postrider.is_moved(o.class, o.tx, o.id);
+        waits := true;
+        UPDATE postrider.outbox AS b SET cancel_at = clock_timestamp(), cancel_reason = why
+        WHERE b.at = o.at AND b.id = o.id AND b.cancel_at IS NULL;
+        follow := follow OR FOUND;
+    END LOOP;
+    IF follow THEN
+        INSERT INTO postrider.outbox (class, kind, merchant_id, order_no, event, status, version, notify_id, body,
+                                      cancel_reason, ref_at, ref_id)
+        SELECT b.class, 2, b.merchant_id, b.order_no, b.event, b.status, b.version, b.notify_id, '', why, b.at, b.id
+        FROM (SELECT * FROM postrider.outbox UNION ALL SELECT * FROM postrider.outbox_kept) AS b
+        WHERE b.notify_id = notify_id AND b.kind = 0 LIMIT 1;
+    END IF;
+    WITH j AS (
+        SELECT n.seq FROM postrider.job AS n
+        JOIN (SELECT b.id FROM postrider.outbox AS b WHERE b.notify_id = notify_id AND b.kind = 0
+              UNION SELECT k.id FROM postrider.outbox_kept AS k WHERE k.notify_id = notify_id AND k.kind = 0) AS b
+          ON n.outbox_id = b.id
+        ORDER BY n.seq FOR UPDATE OF n
+    ), d AS (
+        DELETE FROM postrider.job AS n USING j WHERE n.seq = j.seq RETURNING n.outbox_id, n.endpoint, n.outbox_at
+    )
+    INSERT INTO postrider.cancelled (outbox_id, endpoint, outbox_at, reason)
+    SELECT d.outbox_id, d.endpoint, d.outbox_at, why FROM d ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS deleted = ROW_COUNT;
+    RETURN waits OR deleted > 0;
+END $$;
+
+ALTER FUNCTION postrider.cancel_notification(notify_id uuid, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: check_invariants(timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.check_invariants(since timestamp with time zone) RETURNS TABLE(name text, kind text, broken bigint, detail text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    WITH t AS MATERIALIZED (        -- each class' last tick
+        SELECT l.* FROM generate_series(0, 2) AS c (class)
+        CROSS JOIN LATERAL (SELECT k.class, k.lo, k.hi, k.more, k.dt, k.di, k.seq FROM postrider.tick AS k
+                            WHERE k.class = c.class ORDER BY k.n DESC LIMIT 1) AS l
+    ), o AS MATERIALIZED (
+        SELECT b.id, b.at, b.kind,
+               CASE WHEN t.more THEN pg_visible_in_snapshot(b.tx, t.lo)
+                                     OR (pg_visible_in_snapshot(b.tx, t.hi) AND (b.tx, b.id) <= (t.dt, t.di))
+                    ELSE pg_visible_in_snapshot(b.tx, t.hi) END AS moved
+        FROM postrider.outbox AS b JOIN t USING (class) WHERE b.at >= $1
+    )
+    SELECT 'unaccounted', 'invariant', count(*), 'notifications handed over, without job, delivery, dead letter or cancellation'
+    FROM o WHERE o.moved AND o.kind = 0
+      AND NOT EXISTS (SELECT FROM postrider.job AS j WHERE j.outbox_id = o.id)
+      AND NOT EXISTS (SELECT FROM postrider.dead AS d WHERE d.outbox_id = o.id)
+      AND NOT EXISTS (SELECT FROM postrider.cancelled AS c WHERE c.outbox_id = o.id)
+      AND NOT EXISTS (SELECT FROM postrider.attempt AS a WHERE a.outbox_id = o.id AND a.outcome = 1)
+    UNION ALL
+    SELECT 'job_without_endpoint', 'invariant', count(*), 'jobs whose endpoint does not exist'
+    FROM postrider.job AS j WHERE NOT EXISTS (SELECT FROM postrider.endpoint AS e WHERE e.id = j.endpoint)
+    UNION ALL
+    SELECT 'job_without_notification', 'invariant', count(*), 'jobs whose notification does not exist'
+    FROM postrider.job AS j
+    WHERE NOT EXISTS (SELECT FROM postrider.outbox AS b WHERE b.at = j.outbox_at AND b.id = j.outbox_id)
+      AND NOT EXISTS (SELECT FROM postrider.outbox_kept AS k WHERE k.id = j.outbox_id)
+    UNION ALL
+    SELECT 'job_of_delivered', 'invariant', count(*), 'jobs of deliveries that were made in this very life'
+    FROM postrider.job AS j
+    WHERE EXISTS (SELECT FROM postrider.attempt AS a WHERE a.endpoint = j.endpoint AND a.outbox_id = j.outbox_id
+                  AND a.salt = j.salt AND a.outcome = 1)
+    UNION ALL
+    SELECT 'job_of_dead', 'invariant', count(*), 'jobs of deliveries that are open dead letters'
+    FROM postrider.job AS j JOIN postrider.dead AS d ON d.outbox_id = j.outbox_id AND d.endpoint = j.endpoint
+    WHERE d.state = 'open'
+    UNION ALL
+    SELECT 'job_doubled', 'invariant', count(*), 'deliveries with more than one job'
+    FROM (SELECT FROM postrider.job AS j GROUP BY j.outbox_id, j.endpoint HAVING count(*) > 1) AS x
+    UNION ALL
+    SELECT 'job_beyond_cursor', 'invariant', count(*), 'jobs with a seq that the relay has not given out'
+    FROM t JOIN postrider.job AS j ON j.seq > t.seq AND j.seq < (t.class::bigint + 1) << 56
+    UNION ALL
+    SELECT 'dead_without_notification', 'invariant', count(*), 'open dead letters whose bytes are gone'
+    FROM postrider.dead AS d WHERE d.state = 'open'
+      AND NOT EXISTS (SELECT FROM postrider.outbox AS b WHERE b.at = d.outbox_at AND b.id = d.outbox_id)
+      AND NOT EXISTS (SELECT FROM postrider.outbox_kept AS k WHERE k.id = d.outbox_id)
+    UNION ALL
+    SELECT 'relay_lag', 'lag', count(*),
+           'outbox rows not handed over for 5 s'
+           || coalesce('; the oldest for ' || floor(extract(epoch FROM clock_timestamp() - min(o.at))) || ' s', '')
+    FROM o WHERE NOT o.moved AND o.at < clock_timestamp() - interval '5 s'
+    UNION ALL
+    SELECT 'overdue', 'lag', count(*),
+           'jobs due for a minute at active endpoints'
+           || coalesce('; the oldest for ' || floor(extract(epoch FROM clock_timestamp() - min(j.due))) || ' s', '')
+    FROM postrider.job AS j JOIN postrider.endpoint AS e ON e.id = j.endpoint
+    WHERE j.due < clock_timestamp() - interval '1 min' AND e.state = 'active' AND e.forced IS DISTINCT FROM 'open'
+    UNION ALL
+    SELECT 'shard_without_scheduler', 'lag', count(*), 'of 256 shards, without a living session'
+    FROM postrider.shard AS h LEFT JOIN postrider.session AS s ON s.id = h.session AND s.ended IS NULL WHERE s.id IS NULL
+    UNION ALL
+    SELECT 'alert_not_announced', 'lag', count(*), 'alerts that dead-letter has not announced for 10 s'
+    FROM postrider.alert AS a WHERE a.announced_at IS NULL AND a.first_at < clock_timestamp() - interval '10 s'
+$_$;
+
+ALTER FUNCTION postrider.check_invariants(since timestamp with time zone) OWNER TO postrider_owner;
+
+--
+-- Name: configure(jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.configure(priority jsonb, retry_notification text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+BEGIN
+    IF EXISTS (SELECT FROM jsonb_each(priority) AS p WHERE p.key !~ '^[A-Z]{3}$' OR jsonb_typeof(p.value) <> 'object')
+       OR (retry_notification IS NOT NULL AND postrider.retry_count(retry_notification) IS NULL) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'priority is not by currency, or retry is not of the grammar',
+            HINT = 'See priority and retry.notification in docs/configuration.md.';
+    END IF;
+    DELETE FROM postrider.priority_rule AS r WHERE NOT priority ? r.currency;
+    INSERT INTO postrider.priority_rule AS r
+    SELECT p.key, (p.value ->> 'large_minor')::bigint, (p.value ->> 'small_minor')::bigint FROM jsonb_each(priority) AS p
+    ON CONFLICT (currency) DO UPDATE SET large_minor = excluded.large_minor, small_minor = excluded.small_minor
+    WHERE (r.large_minor, r.small_minor) IS DISTINCT FROM (excluded.large_minor, excluded.small_minor);
+    INSERT INTO postrider.setting AS s SELECT 'retry.notification', retry_notification WHERE retry_notification IS NOT NULL
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE s.value <> excluded.value;
+END $_$;
+
+ALTER FUNCTION postrider.configure(priority jsonb, retry_notification text) OWNER TO postrider_owner;
+
+--
+-- Name: dead_close(text, text, jsonb, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.dead_close(who text, reason text, filter jsonb, most integer DEFAULT 1000000) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    n bigint;
+BEGIN
+    IF coalesce(reason, '') = '' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'a reason is needed', HINT = 'Say why nobody will be told.';
+    END IF;
+    WITH l AS MATERIALIZED (
+        SELECT d.outbox_id, d.endpoint FROM postrider.dead_matching(filter, 'infinity', most) AS m
+        JOIN postrider.dead AS d USING (outbox_id, endpoint)
+        WHERE d.state = 'open' ORDER BY d.outbox_id, d.endpoint FOR UPDATE OF d
+    )
+    UPDATE postrider.dead AS d
+    SET state = 'closed', closed_by = left(who, 128), closed_reason = left(dead_close.reason, 500), closed_at = now()
+    FROM l WHERE d.outbox_id = l.outbox_id AND d.endpoint = l.endpoint AND d.state = 'open';
+    GET DIAGNOSTICS n = ROW_COUNT;
+    PERFORM postrider.audit_add(who, 'dead.close', coalesce(filter ->> 'notify_id', filter::text), reason,
+        jsonb_build_object('filter', filter, 'count', n));
+    RETURN n;
+END $$;
+
+ALTER FUNCTION postrider.dead_close(who text, reason text, filter jsonb, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: dead_matching(jsonb, timestamp with time zone, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.dead_matching(filter jsonb, before timestamp with time zone, most integer) RETURNS TABLE(outbox_id bigint, endpoint bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    f record;
+    ids bigint[];
+BEGIN
+    IF jsonb_typeof(filter) IS DISTINCT FROM 'object' OR EXISTS (SELECT FROM jsonb_object_keys(filter) AS k WHERE k NOT IN
+        ('notify_id', 'endpoint_id', 'merchant_id', 'order_no', 'event', 'reason', 'since', 'until')) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the filter has an unknown key', HINT =
+            'Keys are notify_id, endpoint_id, merchant_id, order_no, event, reason, since and until; {} means all.';
+    END IF;
+    BEGIN
+        SELECT * INTO f FROM jsonb_to_record(filter) AS x (notify_id uuid, endpoint_id bigint, merchant_id text, order_no text,
+            event text, reason text, since timestamptz, until timestamptz);
+    EXCEPTION WHEN data_exception THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the filter has a value of the wrong kind: ' || SQLERRM,
+            HINT = 'notify_id is a UUID, endpoint_id a number, since and until are RFC 3339 times.';
+    END;
+    IF f.notify_id IS NOT NULL OR f.order_no IS NOT NULL THEN      -- few rows: begin with them
+        ids := ARRAY(
+            SELECT o.id FROM postrider.outbox AS o WHERE o.notify_id = f.notify_id AND f.notify_id IS NOT NULL AND o.kind = 0
+            UNION ALL SELECT o.id FROM postrider.outbox_kept AS o WHERE o.notify_id = f.notify_id AND f.notify_id IS NOT NULL
+            UNION ALL SELECT o.id FROM postrider.outbox AS o
+            WHERE f.notify_id IS NULL AND o.order_no = f.order_no AND o.kind = 0
+            UNION ALL SELECT o.id FROM postrider.outbox_kept AS o WHERE f.notify_id IS NULL AND o.order_no = f.order_no);
+    END IF;
+    RETURN QUERY
+    SELECT d.outbox_id, d.endpoint
+    FROM postrider.dead AS d
+    CROSS JOIN LATERAL (
+        SELECT o.merchant_id, o.order_no, o.event FROM postrider.outbox AS o WHERE o.at = d.outbox_at AND o.id = d.outbox_id
+        UNION ALL
+        SELECT o.merchant_id, o.order_no, o.event FROM postrider.outbox_kept AS o WHERE o.id = d.outbox_id
+        LIMIT 1) AS b
+    WHERE d.state = 'open' AND d.at <= before AND (ids IS NULL OR d.outbox_id = ANY (ids))
+      AND (f.endpoint_id IS NULL OR d.endpoint = f.endpoint_id) AND (f.reason IS NULL OR d.reason = f.reason)
+      AND (f.since IS NULL OR d.at >= f.since) AND (f.until IS NULL OR d.at < f.until)
+      AND (f.merchant_id IS NULL OR b.merchant_id = f.merchant_id) AND (f.order_no IS NULL OR b.order_no = f.order_no)
+      AND (f.event IS NULL OR b.event = f.event)
+    ORDER BY d.at, d.outbox_id, d.endpoint LIMIT most;
+END $$;
+
+ALTER FUNCTION postrider.dead_matching(filter jsonb, before timestamp with time zone, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: dead_redrive(text, text, jsonb, integer, boolean); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.dead_redrive(who text, reason text, filter jsonb, most integer DEFAULT 1000000, dry_run boolean DEFAULT false) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    n bigint;
+BEGIN
+    IF dry_run THEN
+        RETURN (SELECT count(*) FROM postrider.dead_matching(filter, 'infinity', most));
+    END IF;
+    n := postrider.redrive_letters(who, reason, filter, 'infinity', most);
+    PERFORM postrider.audit_add(who, 'dead.redrive', coalesce(filter ->> 'notify_id', filter::text), reason,
+        jsonb_build_object('filter', filter, 'count', n));
+    RETURN n;
+END $$;
+
+ALTER FUNCTION postrider.dead_redrive(who text, reason text, filter jsonb, most integer, dry_run boolean) OWNER TO postrider_owner;
+
+--
+-- Name: dead_scan(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bigint) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    WITH c AS MATERIALIZED (
+        SELECT e.merchant_id, count(*) AS n, max(d.at) AS last_at
+        FROM postrider.dead AS d JOIN postrider.endpoint AS e ON e.id = d.endpoint WHERE d.state = 'open' GROUP BY e.merchant_id
+    ), t AS MATERIALIZED (
+        SELECT coalesce(sum(c.n), 0)::bigint AS n, max(c.last_at) AS last_at FROM c
+    ), w AS MATERIALIZED (          -- what should stand
+        SELECT 'dead_letter' AS kind, c.merchant_id AS subject, 'warn' AS severity, c.n, c.last_at,
+               format('%s dead letter(s) of merchant %s wait for a person: `postrider dead list --merchant %s`',
+                      c.n, c.merchant_id, c.merchant_id) AS message
+        FROM c
+        UNION ALL
+        SELECT 'dead_letters', 'all', 'page', t.n, t.last_at,
+               format('%s dead letters are open, more than %s: `postrider dead list`', t.n, $1)
+        FROM t WHERE t.n > $1
+    ), u AS (
+        INSERT INTO postrider.alert AS a (kind, subject, severity, message, count, last_at)
+        SELECT w.kind, w.subject, w.severity, w.message, w.n, w.last_at FROM w
+        ON CONFLICT (kind, subject) WHERE resolved_at IS NULL
+        DO UPDATE SET count = excluded.count, message = excluded.message, last_at = excluded.last_at
+        WHERE (a.count, a.last_at) IS DISTINCT FROM (excluded.count, excluded.last_at)
+    ), o AS (
+        UPDATE postrider.alert AS a SET resolved_at = clock_timestamp()
+        WHERE a.kind IN ('dead_letter', 'dead_letters') AND a.resolved_at IS NULL
+          AND NOT EXISTS (SELECT FROM w WHERE w.kind = a.kind AND w.subject = a.subject)
+    )
+    SELECT t.n FROM t
+$_$;
+
+ALTER FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bigint) OWNER TO postrider_owner;
+
+--
+-- Name: end_dead_sessions(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.end_dead_sessions(self uuid) RETURNS SETOF uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    s record;
+BEGIN
+    FOR s IN SELECT x.id FROM postrider.session AS x
+             WHERE x.ended IS NULL AND x.id IS DISTINCT FROM self AND NOT postrider.session_connected(x.lock_key, x.pid)
+             ORDER BY x.id LOOP
+        IF postrider.end_session(s.id) THEN
+            RETURN NEXT s.id;
+        END IF;
+    END LOOP;
+END $$;
+
+ALTER FUNCTION postrider.end_dead_sessions(self uuid) OWNER TO postrider_owner;
+
+--
+-- Name: end_session(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.end_session(session uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    s record;
+    former text := current_setting('lock_timeout');
+    done boolean;
+BEGIN
+    SELECT x.pid, x.lock_key INTO s FROM postrider.session AS x WHERE x.id = session AND x.ended IS NULL;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    BEGIN
+        PERFORM set_config('lock_timeout', '1s', true);
+        UPDATE postrider.session AS x SET ended = clock_timestamp() WHERE x.id = session AND x.ended IS NULL;
+        done := FOUND;
+    EXCEPTION WHEN lock_not_available THEN
+        done := NULL;
+    END;
+    PERFORM set_config('lock_timeout', former, true);
+    IF s.pid <> pg_backend_pid() AND postrider.session_connected(s.lock_key, s.pid) THEN
+        BEGIN
+            PERFORM pg_terminate_backend(s.pid, 5000);
+        EXCEPTION WHEN insufficient_privilege THEN      -- it connected as a superuser, which no actor should
+            RAISE WARNING 'backend % of the ended session % cannot be terminated: it is a superuser''s', s.pid, session;
+        END;
+    END IF;
+    IF done IS NULL THEN
+        UPDATE postrider.session AS x SET ended = clock_timestamp() WHERE x.id = session AND x.ended IS NULL;
+        done := FOUND;
+    END IF;
+    UPDATE postrider.shard AS h SET session = NULL, low = CASE
+        WHEN b.beat > h.beat + 1 THEN b.low
+        ELSE ARRAY[least(b.low[1], h.low[1]), least(b.low[2], h.low[2]), least(b.low[3], h.low[3])] END
+    FROM postrider.heartbeat AS b WHERE h.session = session AND b.session = session;
+    IF s.pid = pg_backend_pid() THEN
+        PERFORM pg_advisory_unlock(s.lock_key);
+    END IF;
+    RETURN done;
+END $$;
+
+ALTER FUNCTION postrider.end_session(session uuid) OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_add(text, text, text, text, bytea, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_add(who text, merchant_id text, name text, url text, secret bytea, settings jsonb DEFAULT '{}'::jsonb) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+#variable_conflict use_variable
+DECLARE
+    e postrider.endpoint;
+BEGIN
+    IF NOT EXISTS (SELECT FROM postrider.merchant AS m WHERE m.id = merchant_id) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR001', MESSAGE = format('merchant %L is not known', left(merchant_id, 80)),
+            HINT = 'Add it first: postrider merchant add ID --url URL.';
+    ELSIF name IS NULL OR name !~ '^[A-Za-z0-9._-]{1,64}$' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the endpoint''s name is not 1 to 64 of A-Z a-z 0-9 . _ -',
+            HINT = 'Use default for the merchant''s main address.';
+    ELSIF EXISTS (SELECT FROM postrider.endpoint AS x WHERE x.merchant_id = merchant_id AND x.name = name) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('merchant %L has an endpoint %L already', merchant_id, name),
+            HINT = 'Change it with postrider merchant set, or choose another name.';
+    ELSIF secret IS NULL OR length(secret) = 0 OR url IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'url or secret is missing', HINT = 'Both are needed.';
+    END IF;
+    e.id := nextval('postrider.endpoint_id_seq');
+    e.merchant_id := merchant_id;
+    e.name := name;
+    e.url := url;
+    e.secret := secret;
+    e.events := '{*}';
+    e.scheme := 'postrider';
+    e.success_rule := 'default';
+    e.retry := '';
+    e.headers := '{}';
+    e.http2 := true;
+    e.state := 'active';
+    e.created_at := now();
+    e := postrider.endpoint_patch(e, coalesce(settings, '{}'));
+    INSERT INTO postrider.endpoint SELECT e.*;
+    PERFORM postrider.audit_add(who, 'endpoint.add', e.id::text, NULL,
+        jsonb_build_object('merchant_id', merchant_id, 'name', name, 'url', url) || coalesce(settings, '{}'));
+    RETURN e.id;
+END $_$;
+
+ALTER FUNCTION postrider.endpoint_add(who text, merchant_id text, name text, url text, secret bytea, settings jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_before(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_before() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    NEW.shard := (SELECT m.shard FROM postrider.merchant AS m WHERE m.id = NEW.merchant_id);
+    NEW.tx := pg_current_xact_id();
+    NEW.updated_at := now();
+    RETURN NEW;
+END $$;
+
+ALTER FUNCTION postrider.endpoint_before() OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_disable(text, bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_disable(who text, id bigint, reason text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    e postrider.endpoint := postrider.endpoint_locked(id);
+BEGIN
+    IF e.state = 'disabled' THEN
+        RETURN false;
+    END IF;
+    UPDATE postrider.endpoint AS x SET state = 'disabled', state_reason = left(reason, 500), state_at = now() WHERE x.id = id;
+    PERFORM postrider.audit_add(who, 'endpoint.disable', id::text, reason, jsonb_build_object('merchant_id', e.merchant_id));
+    RETURN true;
+END $$;
+
+ALTER FUNCTION postrider.endpoint_disable(who text, id bigint, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_enable(text, bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_enable(who text, id bigint, reason text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    e postrider.endpoint := postrider.endpoint_locked(id);
+BEGIN
+    IF e.state = 'active' THEN
+        RETURN false;
+    END IF;
+    UPDATE postrider.endpoint AS x SET state = 'active', state_reason = left(reason, 500), state_at = now() WHERE x.id = id;
+    UPDATE postrider.alert AS a SET resolved_at = now()
+    WHERE a.kind = 'endpoint_gone' AND a.subject = id::text AND a.resolved_at IS NULL;
+    PERFORM postrider.audit_add(who, 'endpoint.enable', id::text, reason,
+        jsonb_build_object('merchant_id', e.merchant_id, 'was', e.state_reason));
+    RETURN true;
+END $$;
+
+ALTER FUNCTION postrider.endpoint_enable(who text, id bigint, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: endpoint; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.endpoint (
+    id bigint NOT NULL,
+    merchant_id text NOT NULL,
+    shard smallint NOT NULL,
+    name text NOT NULL,
+    url text NOT NULL,
+    events text[] DEFAULT '{*}'::text[] NOT NULL,
+    scheme text DEFAULT 'postrider'::text NOT NULL,
+    secret bytea NOT NULL,
+    secret_next bytea,
+    rotate_until timestamp with time zone,
+    success_rule text DEFAULT 'default'::text NOT NULL,
+    retry text DEFAULT ''::text NOT NULL,
+    max_age_ms bigint,
+    concurrency integer,
+    rate_per_s double precision,
+    headers jsonb DEFAULT '{}'::jsonb NOT NULL,
+    tls_ca text,
+    egress text,
+    http2 boolean DEFAULT true NOT NULL,
+    state text DEFAULT 'active'::text NOT NULL,
+    state_reason text,
+    state_at timestamp with time zone,
+    forced text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    CONSTRAINT endpoint_concurrency_check CHECK (((concurrency >= 1) AND (concurrency <= 1000))),
+    CONSTRAINT endpoint_forced_check CHECK ((forced = ANY (ARRAY['open'::text, 'closed'::text]))),
+    CONSTRAINT endpoint_max_age_ms_check CHECK ((max_age_ms > 0)),
+    CONSTRAINT endpoint_rate_per_s_check CHECK ((rate_per_s > (0)::double precision)),
+    CONSTRAINT endpoint_scheme_check CHECK ((scheme = ANY (ARRAY['postrider'::text, 'ed25519'::text, 'form-md5'::text, 'form-hmac'::text]))),
+    CONSTRAINT endpoint_state_check CHECK ((state = ANY (ARRAY['active'::text, 'disabled'::text]))),
+    CONSTRAINT endpoint_url_check CHECK ((octet_length(url) <= 512))
+);
+
+ALTER TABLE postrider.endpoint OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_locked(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_locked(id bigint) RETURNS postrider.endpoint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    e postrider.endpoint;
+BEGIN
+    SELECT x.* INTO e FROM postrider.endpoint AS x WHERE x.id = endpoint_locked.id FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = format('there is no endpoint %s', id),
+            HINT = 'postrider endpoint list shows those that are.';
+    END IF;
+    RETURN e;
+END $$;
+
+ALTER FUNCTION postrider.endpoint_locked(id bigint) OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_mark_failing(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_mark_failing(id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO postrider.endpoint_failing (endpoint)
+    SELECT e.id FROM postrider.endpoint AS e WHERE e.id = endpoint_mark_failing.id ON CONFLICT DO NOTHING;
+    RETURN FOUND;
+END $$;
+
+ALTER FUNCTION postrider.endpoint_mark_failing(id bigint) OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_patch(postrider.endpoint, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_patch(e postrider.endpoint, settings jsonb) RETURNS postrider.endpoint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    k text;
+    bad text;
+BEGIN
+    FOR k IN SELECT jsonb_object_keys(settings) LOOP
+        IF k NOT IN ('url', 'events', 'scheme', 'success_rule', 'retry', 'max_age_ms', 'concurrency', 'rate_per_s', 'headers',
+                     'tls_ca', 'egress', 'http2') THEN
+            bad := format('%L is no setting of an endpoint', k);
+        END IF;
+    END LOOP;
+    IF bad IS NULL THEN
+        BEGIN
+            e := jsonb_populate_record(e, settings);
+        EXCEPTION WHEN data_exception OR invalid_text_representation THEN
+            bad := 'a setting has a value of the wrong kind: ' || SQLERRM;
+        END;
+    END IF;
+    IF bad IS NULL THEN
+        bad := CASE
+            WHEN length(e.url) > 512 OR (e.id > 0 AND postrider.url_origin(e.url) IS NULL)
+                THEN 'url is not a URL that can be called'
+            WHEN e.events IS NULL OR (e.id > 0 AND cardinality(e.events) = 0) OR cardinality(e.events) > 64
+                OR EXISTS (SELECT FROM unnest(e.events) AS p
+                           WHERE p IS NULL OR p !~ '^(\*|[a-z0-9_]+(\.[a-z0-9_]+)*(\.\*)?)$' OR length(p) > 66)
+                THEN 'events has a pattern that is not *, word.word or word.*'
+            WHEN e.scheme NOT IN ('postrider', 'ed25519', 'form-md5', 'form-hmac') OR e.scheme IS NULL
+                THEN 'scheme is not postrider, ed25519, form-md5 or form-hmac'
+            WHEN e.success_rule IS NULL OR e.success_rule !~ '^(default|2xx|body:.{1,200}|json:[^=]{1,100}=.{1,100})$'
+                THEN 'success_rule is not default, 2xx, body:TEXT or json:FIELD=VALUE'
+            WHEN e.retry IS NULL OR (e.retry <> '' AND postrider.retry_count(e.retry) IS NULL)
+                THEN 'retry is not list:5s,30s | fixed:5s*5 | linear:5s*3 | exponential:1s..6h*10 | exponential-jitter:1s..6h*10'
+            WHEN e.max_age_ms < 1 THEN 'max_age_ms is not positive'
+            WHEN e.concurrency NOT BETWEEN 1 AND 1000 THEN 'concurrency is not 1 to 1000'
+            WHEN NOT (e.rate_per_s > 0 AND e.rate_per_s < 'infinity') THEN 'rate_per_s is not positive'
+            WHEN e.headers IS NULL OR jsonb_typeof(e.headers) <> 'object' THEN 'headers is not an object of name to value'
+            WHEN (SELECT count(*) FROM jsonb_each(e.headers)) > 32
+                OR EXISTS (SELECT FROM jsonb_each(e.headers) AS h
+                           WHERE jsonb_typeof(h.value) <> 'string' OR h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,64}$'
+                              OR h.value #>> '{}' ~ '[[:cntrl:]]' OR length(h.value #>> '{}') > 512)
+                THEN 'headers has more than 32, or one whose name or value cannot be sent'
+            WHEN e.http2 IS NULL THEN 'http2 is neither true nor false' END;
+    END IF;
+    IF bad IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = bad, HINT = 'postrider merchant set --help lists the settings and their form.';
+    END IF;
+    RETURN e;
+END $_$;
+
+ALTER FUNCTION postrider.endpoint_patch(e postrider.endpoint, settings jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_recovered(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_recovered(id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    marked boolean;
+BEGIN
+    DELETE FROM postrider.endpoint_failing AS f WHERE f.endpoint = endpoint_recovered.id;
+    marked := FOUND;
+    PERFORM FROM postrider.endpoint AS e
+    WHERE e.id = endpoint_recovered.id AND e.state = 'disabled' AND e.state_reason = 'failing';
+    IF FOUND THEN
+        PERFORM postrider.endpoint_enable('circuit-breaker', endpoint_recovered.id, 'recovered');
+    END IF;
+    UPDATE postrider.alert AS a SET resolved_at = clock_timestamp()
+    WHERE a.kind IN ('breaker_open', 'merchant_failing', 'endpoint_failing')
+      AND a.subject = endpoint_recovered.id::text AND a.resolved_at IS NULL;
+    RETURN marked;
+END $$;
+
+ALTER FUNCTION postrider.endpoint_recovered(id bigint) OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_rotate_secret(text, bigint, bytea, interval, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_rotate_secret(who text, id bigint, secret bytea, overlap interval, reason text DEFAULT NULL::text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    e postrider.endpoint := postrider.endpoint_locked(id);
+    until timestamptz := now() + overlap;
+BEGIN
+    IF secret IS NULL OR length(secret) = 0 OR overlap IS NULL OR overlap NOT BETWEEN interval '0' AND interval '90 days' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'secret is missing, or overlap is not 0 to 90 days',
+            HINT = 'An overlap of 24h gives the merchant a day to change over.';
+    ELSIF e.id < 0 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'an address from notify_url has no secret of its own',
+            HINT = 'Rotate the secret of the merchant''s default endpoint.';
+    END IF;
+    UPDATE postrider.endpoint AS x
+    SET secret = CASE WHEN overlap > interval '0' THEN e.secret ELSE endpoint_rotate_secret.secret END,
+        secret_next = CASE WHEN overlap > interval '0' THEN endpoint_rotate_secret.secret END,
+        rotate_until = CASE WHEN overlap > interval '0' THEN until END
+    WHERE x.id = id OR (e.name = 'default' AND x.merchant_id = e.merchant_id AND x.id < 0);
+    PERFORM postrider.audit_add(who, 'endpoint.rotate_secret', id::text, reason,
+        jsonb_build_object('merchant_id', e.merchant_id, 'overlap_s', extract(epoch FROM overlap)));
+    RETURN until;
+END $$;
+
+ALTER FUNCTION postrider.endpoint_rotate_secret(who text, id bigint, secret bytea, overlap interval, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_set(text, bigint, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_set(who text, id bigint, settings jsonb, reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    former postrider.endpoint := postrider.endpoint_locked(id);
+    e postrider.endpoint := postrider.endpoint_patch(former, settings);
+BEGIN
+    UPDATE postrider.endpoint AS x
+    SET (url, events, scheme, success_rule, retry, max_age_ms, concurrency, rate_per_s, headers, tls_ca, egress, http2)
+      = (e.url, e.events, e.scheme, e.success_rule, e.retry, e.max_age_ms, e.concurrency, e.rate_per_s, e.headers, e.tls_ca,
+         e.egress, e.http2)
+    WHERE x.id = id;
+    -- The addresses of notify_url are signed and judged as the default endpoint is.
+    IF e.name = 'default' AND e.id > 0 THEN
+        UPDATE postrider.endpoint AS x
+        SET (scheme, success_rule, retry, max_age_ms, concurrency, rate_per_s, headers, tls_ca, egress, http2)
+          = (e.scheme, e.success_rule, e.retry, e.max_age_ms, e.concurrency, e.rate_per_s, e.headers, e.tls_ca, e.egress, e.http2)
+        WHERE x.merchant_id = e.merchant_id AND x.id < 0;
+    END IF;
+    PERFORM postrider.audit_add(who, 'endpoint.set', id::text, reason, jsonb_build_object('set', settings, 'before',
+        (SELECT jsonb_object_agg(b.key, b.value) FROM jsonb_each(to_jsonb(former)) AS b WHERE settings ? b.key)));
+END $$;
+
+ALTER FUNCTION postrider.endpoint_set(who text, id bigint, settings jsonb, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_switch_off(bigint, text, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_switch_off(id bigint, why text, off_after_ms bigint DEFAULT NULL::bigint) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    merchant text;
+    failing_since timestamptz;
+BEGIN
+    SELECT e.merchant_id INTO merchant FROM postrider.endpoint AS e WHERE e.id = endpoint_switch_off.id AND e.state = 'active';
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    IF why = 'failing' THEN
+        SELECT f.since INTO failing_since FROM postrider.endpoint_failing AS f
+        WHERE f.endpoint = endpoint_switch_off.id AND f.since <= clock_timestamp() - off_after_ms * interval '1 ms';
+        IF NOT FOUND OR EXISTS (SELECT FROM postrider.attempt AS a WHERE a.endpoint = endpoint_switch_off.id
+                                AND a.outcome = 1 AND a.at >= failing_since) THEN    -- 1: delivered (Outcome.Result)
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF NOT postrider.endpoint_disable('circuit-breaker', id, why) THEN
+        RETURN NULL;
+    END IF;
+    PERFORM postrider.alert_raise(
+        CASE why WHEN '410' THEN 'endpoint_gone' ELSE 'endpoint_failing' END, id::text, 'warn',
+        format(CASE why
+            WHEN '410' THEN 'endpoint %s of merchant %s answered 410 Gone: it is switched off, its jobs are held; '
+            ELSE 'endpoint %s of merchant %s took nothing for too long: it is switched off, its jobs are held; ' END
+            || '`postrider endpoint enable %s` lets them go', id, merchant, id));
+    RETURN merchant;
+END $$;
+
+ALTER FUNCTION postrider.endpoint_switch_off(id bigint, why text, off_after_ms bigint) OWNER TO postrider_owner;
+
+--
+-- Name: enqueue_notification(text, text, text, jsonb, bigint, text, integer, text, text, text, bigint, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.enqueue_notification(merchant_id text, order_no text, event text, payload jsonb, amount_minor bigint DEFAULT NULL::bigint, currency text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, notify_url text DEFAULT NULL::text, idempotency_key text DEFAULT NULL::text, status text DEFAULT NULL::text, version bigint DEFAULT NULL::bigint, occurred_at timestamp with time zone DEFAULT now()) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+#variable_conflict use_variable
+DECLARE
+    new_id uuid;
+    args bytea;
+    known record;
+    origin text;
+BEGIN
+    IF (length(order_no) BETWEEN 1 AND 64 AND order_no !~ '[[:cntrl:]]'
+        AND length(event) <= 64 AND event ~ '^[a-z0-9_]+(\.[a-z0-9_]+)*$'
+        AND jsonb_typeof(payload) = 'object' AND octet_length(payload::text) <= 20480
+        AND coalesce(amount_minor, 0) BETWEEN 0 AND 9007199254740991       -- 2^53 - 1: what every JSON reader keeps exact
+        AND coalesce(version, 0) BETWEEN 0 AND 9007199254740991
+        AND coalesce(priority, 0) BETWEEN 0 AND 2
+        AND (currency IS NULL OR currency ~ '^[A-Z]{3}$')
+        AND (status IS NULL OR length(status) BETWEEN 1 AND 64 AND status !~ '[[:cntrl:]]')
+        AND (idempotency_key IS NULL OR length(idempotency_key) BETWEEN 1 AND 255)
+        AND (notify_url IS NULL OR length(notify_url) <= 512 AND postrider.url_origin(notify_url) IS NOT NULL)
+        AND occurred_at BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999+00') IS NOT TRUE THEN
+        PERFORM postrider.enqueue_refuse(order_no, event, payload, amount_minor, currency, priority, notify_url, idempotency_key,
+                                         status, version, occurred_at);
+    END IF;
+
+    IF idempotency_key IS NOT NULL THEN
+        -- occurred_at as of this transaction is "not given": a later call with the defaults must be the same call.
+        args := sha256(convert_to(jsonb_build_array(order_no, event, payload, amount_minor, currency, priority, notify_url,
+            status, version, CASE WHEN occurred_at <> now() THEN extract(epoch FROM occurred_at) END)::text, 'UTF8'));
+        new_id := gen_random_uuid();
+        LOOP
+            INSERT INTO postrider.idempotency AS i (merchant_id, function, key, args_hash, notify_id)
+            SELECT merchant_id, 'enqueue_notification', idempotency_key, args, new_id
+            WHERE merchant_id IS NOT NULL
+            ON CONFLICT DO NOTHING;      -- waits for another transaction with this key
+            EXIT WHEN FOUND OR merchant_id IS NULL;
+            SELECT i.args_hash, i.notify_id INTO known FROM postrider.idempotency AS i
+            WHERE i.merchant_id = merchant_id AND i.function = 'enqueue_notification' AND i.key = idempotency_key;
+            CONTINUE WHEN NOT FOUND;     -- retention took it between the two statements
+            IF known.args_hash <> args THEN
+                RAISE EXCEPTION USING ERRCODE = 'PR002',
+                    MESSAGE = format('idempotency_key %L was used with other arguments', idempotency_key),
+                    HINT = 'Use a new key for another notification, or repeat the first call exactly.';
+            END IF;
+            RETURN known.notify_id;
+        END LOOP;
+    END IF;
+
+    -- At most 100 addresses of a merchant come from notify_url. The relay makes the rows, so those under way are not counted.
+    IF notify_url IS NOT NULL THEN
+        origin := postrider.url_origin(notify_url);
+        IF (SELECT count(*) FROM postrider.endpoint AS e WHERE e.merchant_id = merchant_id AND e.id < 0) >= 100
+           AND NOT EXISTS (SELECT FROM postrider.endpoint AS e WHERE e.id = postrider.notify_endpoint_id(merchant_id, origin)) THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('merchant %L has 100 addresses from notify_url', merchant_id),
+                HINT = 'Use a configured endpoint: leave notify_url NULL, and add one with postrider merchant add --endpoint.';
+        END IF;
+    END IF;
+
+    -- The row and the bytes of every try: keys in the order of contracts.md; merchant_id and event need no escapes.
+    INSERT INTO postrider.outbox AS o (id, class, merchant_id, order_no, event, status, version, notify_id, notify_url, body)
+    OVERRIDING SYSTEM VALUE
+    SELECT g.id,
+           CASE WHEN priority IS NOT NULL THEN priority
+                WHEN m.tier = 'vip' OR amount_minor >= r.large_minor THEN 0
+                WHEN m.tier = 'small' OR amount_minor < r.small_minor THEN 2
+                ELSE 1 END,
+           merchant_id, order_no, event, g.status, coalesce(version, g.id), g.notify_id, notify_url,
+           convert_to('{"notify_id":"' || g.notify_id || '","event":"' || event || '","merchant_id":"' || merchant_id
+               || '","order_no":' || to_json(order_no) || ',"payment_id":null,"amount":' || coalesce(amount_minor::text, 'null')
+               || ',"currency":' || coalesce('"' || currency || '"', 'null') || ',"status":' || to_json(g.status)
+               || ',"version":' || coalesce(version, g.id) || ',"occurred_at":"'
+               || to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+               || '","livemode":true,"failure":null,"extra":{},"data":' || payload::text || '}', 'UTF8')
+    FROM postrider.merchant AS m
+    LEFT JOIN postrider.priority_rule AS r ON r.currency = currency
+    CROSS JOIN LATERAL (SELECT nextval('postrider.outbox_id_seq') AS id, coalesce(new_id, gen_random_uuid()) AS notify_id,
+                               coalesce(status, split_part(event, '.', -1)) AS status) AS g
+    WHERE m.id = merchant_id
+    RETURNING o.notify_id INTO new_id;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR001', MESSAGE = format('merchant %L is not known', left(merchant_id, 80)),
+            HINT = 'Add it first: postrider merchant add ID --url URL.';
+    END IF;
+    RETURN new_id;
+END $_$;
+
+ALTER FUNCTION postrider.enqueue_notification(merchant_id text, order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone) OWNER TO postrider_owner;
+
+--
+-- Name: FUNCTION enqueue_notification(merchant_id text, order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone); Type: COMMENT; Schema: postrider; Owner: postrider_owner
+--
+
+COMMENT ON FUNCTION postrider.enqueue_notification(merchant_id text, order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone) IS 'Notify a merchant when this transaction commits. Errors: PR001 merchant, PR002 key reused, PR003 argument, PR008 too large.';
+
+--
+-- Name: enqueue_refuse(text, text, jsonb, bigint, text, integer, text, text, text, bigint, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.enqueue_refuse(order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    largest CONSTANT bigint := 9007199254740991;
+    code text := 'PR003';
+    what text;
+    hint text;
+BEGIN
+    IF order_no IS NULL OR order_no = '' OR order_no ~ '[[:cntrl:]]' THEN
+        what := 'order_no is missing or has control characters';
+        hint := 'Pass the order''s number: 1 to 64 printable characters.';
+    ELSIF length(order_no) > 64 THEN
+        code := 'PR008';
+        what := 'order_no is longer than 64 characters';
+        hint := 'Shorten order_no; put further data into payload.';
+    ELSIF length(event) > 64 THEN
+        code := 'PR008';
+        what := 'event is longer than 64 characters';
+        hint := 'Shorten the event''s name; put further data into payload.';
+    ELSIF event IS NULL OR event !~ '^[a-z0-9_]+(\.[a-z0-9_]+)*$' THEN
+        what := 'event is not of the form word.word';
+        hint := 'Use lower case words of a-z, 0-9 and _ joined by dots, such as payment.succeeded.';
+    ELSIF payload IS NULL OR jsonb_typeof(payload) <> 'object' THEN
+        what := 'payload is not a JSON object';
+        hint := 'Pass a jsonb object, {} if there is nothing to add: it becomes "data" in the body.';
+    ELSIF octet_length(payload::text) > 20480 THEN
+        code := 'PR008';
+        what := format('payload has %s bytes, at most 20480', octet_length(payload::text));
+        hint := 'Send a reference and let the merchant fetch the rest.';
+    ELSIF amount_minor NOT BETWEEN 0 AND largest THEN
+        what := 'amount_minor is out of range';
+        hint := 'Amounts are integers in the minor unit of the currency, 0 to 2^53-1.';
+    ELSIF currency !~ '^[A-Z]{3}$' THEN
+        what := 'currency is not an ISO 4217 code';
+        hint := 'Pass three capitals, such as CNY.';
+    ELSIF priority NOT BETWEEN 0 AND 2 THEN
+        what := 'priority is not 0, 1 or 2';
+        hint := 'Leave priority NULL to derive it from amount and merchant.';
+    ELSIF status = '' OR length(status) > 64 OR status ~ '[[:cntrl:]]' THEN
+        what := 'status is empty, longer than 64 characters or has control characters';
+        hint := 'Leave status NULL to use the last word of the event.';
+    ELSIF version NOT BETWEEN 0 AND largest THEN
+        what := 'version is out of range';
+        hint := 'Leave version NULL, or pass a number that grows per order, 0 to 2^53-1.';
+    ELSIF length(idempotency_key) > 255 THEN
+        code := 'PR008';
+        what := 'idempotency_key is longer than 255 characters';
+        hint := 'Use a hash of what makes the call unique.';
+    ELSIF idempotency_key = '' THEN
+        what := 'idempotency_key is empty';
+        hint := 'Pass NULL for no key.';
+    ELSIF length(notify_url) > 512 THEN
+        code := 'PR008';
+        what := 'notify_url is longer than 512 characters';
+        hint := 'Shorten the URL.';
+    ELSIF notify_url IS NOT NULL AND postrider.url_origin(notify_url) IS NULL THEN
+        what := 'notify_url is not a URL that can be called';
+        hint := 'Pass http(s)://host[:port]/path in ASCII, without user, password, fragment or spaces.';
+    ELSE
+        what := 'occurred_at is not a time between the years 1 and 9999';
+        hint := 'Leave occurred_at out to use the transaction''s time.';
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = code, MESSAGE = what, HINT = hint;
+END $_$;
+
+ALTER FUNCTION postrider.enqueue_refuse(order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone) OWNER TO postrider_owner;
+
+--
+-- Name: ensure_partitions(integer, interval); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.ensure_partitions(ahead integer, retention interval) RETURNS SETOF text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '100ms'
+    AS $_$
+DECLARE
+    span CONSTANT interval := make_interval(hours => greatest(1, ceil(extract(epoch FROM retention) / 3600 / 5)::int));
+    kind text;
+    lo timestamptz;
+    part text;
+    busy boolean;
+BEGIN
+    IF ahead NOT BETWEEN 1 AND 4 OR retention < interval '1 hour' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'ahead must be 1 to 4 and retention at least an hour',
+            HINT = 'Look at retention in the configuration.';
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtext('postrider.partition'));    -- two actors at once make each only once
+    FOREACH kind IN ARRAY ARRAY['outbox', 'attempt'] LOOP
+        LOOP
+            SELECT max(p.hi) INTO lo FROM postrider.partition AS p WHERE p.parent = kind;
+            IF lo IS NULL OR lo < clock_timestamp() - span THEN
+                lo := date_bin(span, clock_timestamp(), '2000-01-03 00:00:00+00');
+            END IF;
+            EXIT WHEN lo > clock_timestamp() + span * ahead;
+            -- Rows in the default partition bar a partition over their time: begin after the time that is running.
+            EXECUTE format('SELECT EXISTS (SELECT FROM postrider.%I WHERE at >= $1)', kind || '_default') INTO busy USING lo;
+            IF busy THEN
+                lo := date_bin(span, clock_timestamp(), '2000-01-03 00:00:00+00') + span;
+            END IF;
+            part := kind || '_' || to_char(lo AT TIME ZONE 'UTC', 'YYYYMMDD_HH24');
+            -- The constraint spares ATTACH the scan.
+            EXECUTE format('CREATE TABLE postrider.%I (LIKE postrider.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE,'
+                           ' CONSTRAINT bounds CHECK (at >= %L AND at < %L))', part, kind, lo, lo + span);
+            EXECUTE format('ALTER TABLE postrider.%I ATTACH PARTITION postrider.%I FOR VALUES FROM (%L) TO (%L)',
+                           kind, part, lo, lo + span);
+            EXECUTE format('ALTER TABLE postrider.%I DROP CONSTRAINT bounds', part);
+            INSERT INTO postrider.partition (parent, name, lo, hi) VALUES (kind, part, lo, lo + span);
+            RETURN NEXT part;
+        END LOOP;
+    END LOOP;
+END $_$;
+
+ALTER FUNCTION postrider.ensure_partitions(ahead integer, retention interval) OWNER TO postrider_owner;
+
+--
+-- Name: excerpt_text(bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.excerpt_text(excerpt bytea) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE STRICT
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    RETURN convert_from(excerpt, 'UTF8');
+EXCEPTION WHEN data_exception OR character_not_in_repertoire OR untranslatable_character THEN
+    RETURN encode(excerpt, 'escape');
+END $$;
+
+ALTER FUNCTION postrider.excerpt_text(excerpt bytea) OWNER TO postrider_owner;
+
+--
+-- Name: finish_rotations(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.finish_rotations() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    n int;
+BEGIN
+    UPDATE postrider.endpoint AS e SET secret = e.secret_next, secret_next = NULL, rotate_until = NULL
+    WHERE e.rotate_until <= now() AND e.secret_next IS NOT NULL;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    RETURN n;
+END $$;
+
+ALTER FUNCTION postrider.finish_rotations() OWNER TO postrider_owner;
+
+--
+-- Name: heartbeat(uuid, bigint, bigint[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.heartbeat(session uuid, beat bigint, low bigint[], OUT alive boolean, OUT target integer, OUT owned integer) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_variable
+BEGIN
+    UPDATE postrider.heartbeat AS h SET beat = beat, low = low WHERE h.session = session;
+    SELECT EXISTS (SELECT FROM postrider.session AS s WHERE s.id = session AND s.ended IS NULL),
+           ceil(256.0 / greatest(1, (SELECT count(*) FROM postrider.session AS s WHERE s.ended IS NULL))),
+           (SELECT count(*) FROM postrider.shard AS h WHERE h.session = session)
+    INTO alive, target, owned;
+END $$;
+
+ALTER FUNCTION postrider.heartbeat(session uuid, beat bigint, low bigint[], OUT alive boolean, OUT target integer, OUT owned integer) OWNER TO postrider_owner;
+
+--
+-- Name: is_moved(smallint, xid8, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.is_moved(class smallint, tx xid8, id bigint) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $_$
+    SELECT CASE WHEN t.more
+                THEN pg_visible_in_snapshot($2, t.lo) OR (pg_visible_in_snapshot($2, t.hi) AND ($2, $3) <= (t.dt, t.di))
+                ELSE pg_visible_in_snapshot($2, t.hi) END
+    FROM postrider.tick AS t WHERE t.class = $1 ORDER BY t.n DESC LIMIT 1
+$_$;
+
+ALTER FUNCTION postrider.is_moved(class smallint, tx xid8, id bigint) OWNER TO postrider_owner;
+
+--
+-- Name: merchant_add(text, text, text, text, text, bytea, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.merchant_add(who text, id text, tier text, email text, url text, secret bytea, settings jsonb DEFAULT '{}'::jsonb, endpoint_name text DEFAULT 'default'::text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+#variable_conflict use_variable
+BEGIN
+    IF id IS NULL OR id !~ '^[A-Za-z0-9._:-]{1,64}$' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the merchant''s id is not 1 to 64 of A-Z a-z 0-9 . _ : -',
+            HINT = 'Use the id that the application passes to enqueue_notification.';
+    ELSIF coalesce(tier, 'normal') NOT IN ('vip', 'normal', 'small') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'tier is not vip, normal or small', HINT = 'Leave it out for normal.';
+    END IF;
+    INSERT INTO postrider.merchant (id, tier, email, shard) VALUES (id, coalesce(tier, 'normal'), email, 0) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('merchant %L is known already', id),
+            HINT = 'Use postrider merchant set, or endpoint_add for another address of it.';
+    END IF;
+    PERFORM postrider.audit_add(who, 'merchant.add', id, NULL,
+        jsonb_strip_nulls(jsonb_build_object('tier', coalesce(tier, 'normal'), 'email', email)));
+    RETURN postrider.endpoint_add(who, id, endpoint_name, url, secret, settings);
+END $_$;
+
+ALTER FUNCTION postrider.merchant_add(who text, id text, tier text, email text, url text, secret bytea, settings jsonb, endpoint_name text) OWNER TO postrider_owner;
+
+--
+-- Name: merchant_before(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.merchant_before() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    NEW.shard := get_byte(sha256(convert_to(NEW.id, 'UTF8')), 0);
+    RETURN NEW;
+END $$;
+
+ALTER FUNCTION postrider.merchant_before() OWNER TO postrider_owner;
+
+--
+-- Name: merchant_set(text, text, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.merchant_set(who text, id text, settings jsonb, reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    former record;
+BEGIN
+    SELECT m.tier, m.email INTO former FROM postrider.merchant AS m WHERE m.id = id FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR001', MESSAGE = format('merchant %L is not known', left(id, 80)),
+            HINT = 'postrider merchant list shows those that are.';
+    ELSIF EXISTS (SELECT FROM jsonb_object_keys(settings) AS k WHERE k NOT IN ('tier', 'email'))
+          OR (settings ? 'tier' AND coalesce(settings ->> 'tier', '') NOT IN ('vip', 'normal', 'small')) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'settings are tier (vip, normal, small) and email',
+            HINT = 'The other settings belong to an endpoint: endpoint_set.';
+    END IF;
+    UPDATE postrider.merchant AS m
+    SET tier = CASE WHEN settings ? 'tier' THEN settings ->> 'tier' ELSE m.tier END,
+        email = CASE WHEN settings ? 'email' THEN settings ->> 'email' ELSE m.email END
+    WHERE m.id = id;
+    PERFORM postrider.audit_add(who, 'merchant.set', id, reason, jsonb_build_object('before', to_jsonb(former), 'set', settings));
+END $$;
+
+ALTER FUNCTION postrider.merchant_set(who text, id text, settings jsonb, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: notify_endpoint_id(text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.notify_endpoint_id(merchant_id text, origin text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT -greatest(1, (('x' || encode(substr(sha256(convert_to(merchant_id || E'\x1f' || origin, 'UTF8')), 1, 8), 'hex'))
+                         ::bit(64) >> 1)::bigint)
+$$;
+
+ALTER FUNCTION postrider.notify_endpoint_id(merchant_id text, origin text) OWNER TO postrider_owner;
+
+--
+-- Name: observe_heartbeats(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.observe_heartbeats(self uuid) RETURNS TABLE(id uuid, beat bigint, address text, connected boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT s.id, h.beat, s.address, postrider.session_connected(s.lock_key, s.pid)
+    FROM postrider.session AS s JOIN postrider.heartbeat AS h ON h.session = s.id
+    WHERE s.ended IS NULL AND s.id IS DISTINCT FROM $1
+    ORDER BY s.id
+$_$;
+
+ALTER FUNCTION postrider.observe_heartbeats(self uuid) OWNER TO postrider_owner;
+
+--
+-- Name: open_session(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.open_session(address text, OUT id uuid, OUT lock_key bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+BEGIN
+    id := gen_random_uuid();
+    lock_key := ('x' || left(id::text, 8) || right(id::text, 8))::bit(64)::bigint;
+    PERFORM pg_advisory_lock(lock_key);
+    INSERT INTO postrider.session (id, lock_key, pid, address) VALUES (id, lock_key, pg_backend_pid(), coalesce(address, ''));
+    INSERT INTO postrider.heartbeat (session, beat, low)
+    VALUES (id, 0, ARRAY[0, 1::bigint << 56, 2::bigint << 56]);
+END $$;
+
+ALTER FUNCTION postrider.open_session(address text, OUT id uuid, OUT lock_key bigint) OWNER TO postrider_owner;
+
+--
+-- Name: outcome_name(smallint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.outcome_name(outcome smallint) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+    SELECT CASE $1 WHEN 1 THEN 'delivered' WHEN 2 THEN 'refused' WHEN 3 THEN 'throttled' WHEN 4 THEN 'gone'
+                   WHEN 5 THEN 'unreachable' WHEN 6 THEN 'own_fault' WHEN 7 THEN 'returned' ELSE 'unknown' END
+$_$;
+
+ALTER FUNCTION postrider.outcome_name(outcome smallint) OWNER TO postrider_owner;
+
+--
+-- Name: purge_step(interval, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.purge_step(retention interval, most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    cutoff CONSTANT timestamptz := now() - retention;
+    n bigint;
+    total bigint := 0;
+    kind text;
+BEGIN
+    DELETE FROM postrider.tick AS t USING (
+        SELECT k.class, k.n FROM postrider.tick AS k
+        JOIN (SELECT m.class, max(m.n) AS n FROM postrider.tick AS m GROUP BY m.class) AS l USING (class)
+        WHERE k.at < clock_timestamp() - interval '1 hour' AND k.n < l.n - 100
+        ORDER BY k.class, k.n LIMIT most) AS old
+    WHERE t.class = old.class AND t.n = old.n;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    total := greatest(total, n);
+    DELETE FROM postrider.idempotency AS i WHERE i.ctid = ANY (ARRAY(
+        SELECT k.ctid FROM postrider.idempotency AS k WHERE k.at < least(cutoff, now() - interval '30 days') LIMIT most));
+    GET DIAGNOSTICS n = ROW_COUNT;
+    total := greatest(total, n);
+    DELETE FROM postrider.cancelled AS c WHERE c.ctid = ANY (ARRAY(
+        SELECT k.ctid FROM postrider.cancelled AS k WHERE k.at < cutoff AND k.outbox_at < cutoff LIMIT most));
+    GET DIAGNOSTICS n = ROW_COUNT;
+    total := greatest(total, n);
+    DELETE FROM postrider.dead AS d WHERE d.ctid = ANY (ARRAY(
+        SELECT k.ctid FROM postrider.dead AS k
+        WHERE k.state <> 'open' AND k.closed_at < cutoff AND k.outbox_at < cutoff
+          AND NOT EXISTS (SELECT FROM postrider.job AS j WHERE j.outbox_id = k.outbox_id) LIMIT most));
+    GET DIAGNOSTICS n = ROW_COUNT;
+    total := greatest(total, n);
+    DELETE FROM postrider.outbox_kept AS o WHERE o.ctid = ANY (ARRAY(
+        SELECT k.ctid FROM postrider.outbox_kept AS k
+        WHERE k.at < cutoff AND NOT EXISTS (SELECT FROM postrider.job AS j WHERE j.outbox_id = k.id)
+          AND NOT EXISTS (SELECT FROM postrider.dead AS d WHERE d.outbox_id = k.id) LIMIT most));
+    GET DIAGNOSTICS n = ROW_COUNT;
+    total := greatest(total, n);
+    DELETE FROM postrider.outbox_default AS o WHERE o.ctid = ANY (ARRAY(
+        SELECT k.ctid FROM postrider.outbox_default AS k
+        WHERE k.at < cutoff AND postrider.is_moved(k.class, k.tx, k.id)
+          AND NOT EXISTS (SELECT FROM postrider.job AS j WHERE j.outbox_id = k.id)
+          AND NOT EXISTS (SELECT FROM postrider.dead AS d WHERE d.outbox_id = k.id) LIMIT most));
+    GET DIAGNOSTICS n = ROW_COUNT;
+    total := greatest(total, n);
+    DELETE FROM postrider.attempt_default AS a WHERE a.ctid = ANY (ARRAY(
+        SELECT k.ctid FROM postrider.attempt_default AS k
+        WHERE k.at < cutoff AND NOT EXISTS (SELECT FROM postrider.outbox_kept AS o WHERE o.id = k.outbox_id)
+          AND NOT EXISTS (SELECT FROM postrider.outbox AS o WHERE o.id = k.outbox_id) LIMIT most));
+    GET DIAGNOSTICS n = ROW_COUNT;
+    total := greatest(total, n);
+    DELETE FROM postrider.alert AS a WHERE a.resolved_at < cutoff;
+    DELETE FROM postrider.redrive AS r WHERE r.finished_at < cutoff;
+    WITH old AS (
+        SELECT s.id FROM postrider.session AS s
+        WHERE s.ended < now() - interval '1 day' AND NOT EXISTS (SELECT FROM postrider.shard AS h WHERE h.session = s.id)
+    ), b AS (
+        DELETE FROM postrider.heartbeat AS h USING old WHERE h.session = old.id
+    )
+    DELETE FROM postrider.session AS s USING old WHERE s.id = old.id;
+    RETURN total;
+END $$;
+
+ALTER FUNCTION postrider.purge_step(retention interval, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: rebase(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.rebase() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    self xid8;
+    seen pg_snapshot;
+    edge xid8;
+    others xid8[];
+    base pg_snapshot;
+    again bigint;
+BEGIN
+    LOCK TABLE postrider.outbox IN SHARE ROW EXCLUSIVE MODE;
+    LOCK TABLE postrider.tick IN SHARE ROW EXCLUSIVE MODE;      -- no relay moves meanwhile
+    self := pg_current_xact_id();
+    seen := pg_current_snapshot();
+    -- What this snapshot sees, but nothing from this transaction on: a snapshot counts its own transaction as seen. What is
+    -- under way is in its list, or at or above its xmax (which is one above the last transaction that ended).
+    edge := least(pg_snapshot_xmax(seen), self);
+    others := ARRAY(SELECT x FROM pg_snapshot_xip(seen) AS x WHERE x < edge);
+    base := format('%s:%s:%s', least(pg_snapshot_xmin(seen), edge), edge,
+                   (SELECT string_agg(x::text, ',' ORDER BY x) FROM unnest(others) AS x))::pg_snapshot;
+    CREATE TEMP TABLE rebase_done ON COMMIT DROP AS
+        SELECT o.at, o.id FROM postrider.outbox AS o
+        WHERE (o.kind = 0 AND (
+                   EXISTS (SELECT FROM postrider.job AS j WHERE j.outbox_id = o.id)
+                OR EXISTS (SELECT FROM postrider.dead AS d WHERE d.outbox_id = o.id)
+                OR EXISTS (SELECT FROM postrider.cancelled AS c WHERE c.outbox_id = o.id)
+                OR EXISTS (SELECT FROM postrider.attempt AS a WHERE a.outbox_id = o.id)))
+           OR (o.kind = 1 AND (
+                   EXISTS (SELECT FROM postrider.job AS j WHERE j.outbox_id = o.ref_id AND j.endpoint = o.ref_endpoint)
+                OR EXISTS (SELECT FROM postrider.cancelled AS c WHERE c.outbox_id = o.ref_id AND c.endpoint = o.ref_endpoint)
+                OR EXISTS (SELECT FROM postrider.attempt AS a
+                           WHERE a.outbox_id = o.ref_id AND a.endpoint = o.ref_endpoint AND a.at >= o.at)
+                OR NOT EXISTS (SELECT FROM postrider.dead AS d
+                               WHERE d.outbox_id = o.ref_id AND d.endpoint = o.ref_endpoint AND d.state = 'redriven')))
+           OR (o.kind = 2 AND NOT EXISTS (SELECT FROM postrider.job AS j WHERE j.outbox_id = o.ref_id));
+    UPDATE postrider.outbox AS o SET tx = self
+    WHERE NOT EXISTS (SELECT FROM rebase_done AS r WHERE r.id = o.id);
+    GET DIAGNOSTICS again = ROW_COUNT;
+    UPDATE postrider.outbox AS o SET tx = '2' FROM rebase_done AS r
+    WHERE r.id = o.id AND r.at = o.at AND (o.tx >= edge OR o.tx = ANY (others));
+    INSERT INTO postrider.tick (class, n, lo, hi, more, dt, di, seq, sysid)
+    SELECT t.class, t.n + 1, base, base, false, '0', 0, t.seq, s.system_identifier
+    FROM (SELECT DISTINCT ON (k.class) k.class, k.n, k.seq FROM postrider.tick AS k ORDER BY k.class, k.n DESC) AS t,
+         pg_control_system() AS s;
+    UPDATE postrider.shard SET session = NULL, low = DEFAULT, beat = 0;
+    DELETE FROM postrider.heartbeat;
+    DELETE FROM postrider.session;
+    UPDATE postrider.endpoint SET tx = DEFAULT;
+    UPDATE postrider.cancelled SET tx = DEFAULT WHERE tx >= edge;
+    RETURN again;
+END $$;
+
+ALTER FUNCTION postrider.rebase() OWNER TO postrider_owner;
+
+--
+-- Name: redrive_letters(text, text, jsonb, timestamp with time zone, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.redrive_letters(who text, why text, filter jsonb, before timestamp with time zone, most integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    n bigint;
+BEGIN
+    WITH m AS MATERIALIZED (
+        SELECT * FROM postrider.dead_matching(filter, before, most)
+    ), l AS MATERIALIZED (
+        SELECT d.outbox_id, d.endpoint FROM m JOIN postrider.dead AS d USING (outbox_id, endpoint)
+        WHERE d.state = 'open' ORDER BY d.outbox_id, d.endpoint FOR UPDATE OF d SKIP LOCKED
+    ), u AS (
+        UPDATE postrider.dead AS d
+        SET state = 'redriven', closed_by = left(who, 128), closed_reason = left(why, 500), closed_at = now()
+        FROM l WHERE d.outbox_id = l.outbox_id AND d.endpoint = l.endpoint
+        RETURNING d.outbox_id, d.outbox_at, d.endpoint, d.class
+    )
+    INSERT INTO postrider.outbox (class, kind, merchant_id, order_no, event, status, version, notify_id, notify_url, body,
+                                  ref_at, ref_id, ref_endpoint)
+    SELECT u.class, 1, b.merchant_id, b.order_no, b.event, b.status, b.version, b.notify_id, b.notify_url, '',
+           u.outbox_at, u.outbox_id, u.endpoint
+    FROM u CROSS JOIN LATERAL (
+        SELECT o.* FROM postrider.outbox AS o WHERE o.at = u.outbox_at AND o.id = u.outbox_id
+        UNION ALL
+        SELECT o.* FROM postrider.outbox_kept AS o WHERE o.id = u.outbox_id
+        LIMIT 1) AS b
+    ORDER BY u.outbox_id, u.endpoint;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    RETURN n;
+END $$;
+
+ALTER FUNCTION postrider.redrive_letters(who text, why text, filter jsonb, before timestamp with time zone, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: redrive_request(text, text, jsonb, double precision); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.redrive_request(who text, reason text, filter jsonb, rate_per_s double precision, OUT id bigint, OUT matching bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+BEGIN
+    IF rate_per_s IS NULL OR NOT (rate_per_s > 0 AND rate_per_s <= 1000000) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'rate_per_s is not above 0 and up to 1000000',
+            HINT = 'Call dead_redrive to drive them all at once.';
+    END IF;
+    SELECT count(*) INTO matching FROM postrider.dead_matching(filter, now(), 1000000);
+    INSERT INTO postrider.redrive AS r (actor, reason, filter, rate_per_s)
+    VALUES (left(who, 128), coalesce(left(reason, 500), ''), filter, rate_per_s) RETURNING r.id INTO id;
+    PERFORM postrider.audit_add(who, 'dead.redrive', coalesce(filter ->> 'notify_id', filter::text), reason,
+        jsonb_build_object('filter', filter, 'rate_per_s', rate_per_s, 'order', id, 'matching', matching));
+END $$;
+
+ALTER FUNCTION postrider.redrive_request(who text, reason text, filter jsonb, rate_per_s double precision, OUT id bigint, OUT matching bigint) OWNER TO postrider_owner;
+
+--
+-- Name: redrive_step(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.redrive_step(OUT driven bigint, OUT open_orders integer) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    r record;
+    allowed int;
+    n bigint;
+BEGIN
+    driven := 0;
+    FOR r IN SELECT x.* FROM postrider.redrive AS x WHERE x.finished_at IS NULL ORDER BY x.id FOR UPDATE SKIP LOCKED LOOP
+        allowed := floor(least(extract(epoch FROM clock_timestamp() - r.stepped_at)::double precision * r.rate_per_s,
+                               greatest(r.rate_per_s, 1.0)));
+        CONTINUE WHEN allowed < 1;
+        n := postrider.redrive_letters(r.actor, r.reason, r.filter, r.requested_at, allowed);
+        UPDATE postrider.redrive AS x
+        SET done = x.done + n, stepped_at = clock_timestamp(),
+            finished_at = CASE WHEN n < allowed
+                AND NOT EXISTS (SELECT FROM postrider.dead_matching(r.filter, r.requested_at, 1)) THEN clock_timestamp() END
+        WHERE x.id = r.id;
+        driven := driven + n;
+    END LOOP;
+    SELECT count(*) INTO open_orders FROM postrider.redrive AS x WHERE x.finished_at IS NULL;
+END $$;
+
+ALTER FUNCTION postrider.redrive_step(OUT driven bigint, OUT open_orders integer) OWNER TO postrider_owner;
+
+--
+-- Name: release_shards(uuid, smallint[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.release_shards(session uuid, nos smallint[], low bigint[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    given int;
+BEGIN
+    UPDATE postrider.shard AS h SET session = NULL, low = low WHERE h.session = session AND h.no = ANY (nos);
+    GET DIAGNOSTICS given = ROW_COUNT;
+    RETURN given;
+END $$;
+
+ALTER FUNCTION postrider.release_shards(session uuid, nos smallint[], low bigint[]) OWNER TO postrider_owner;
+
+--
+-- Name: resume_session(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.resume_session(session uuid, OUT alive boolean, OUT locked boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    key bigint;
+BEGIN
+    SELECT s.lock_key INTO key FROM postrider.session AS s WHERE s.id = session AND s.ended IS NULL FOR UPDATE;
+    alive := FOUND;
+    locked := alive AND pg_try_advisory_lock(key);
+    IF locked THEN
+        UPDATE postrider.session AS s SET pid = pg_backend_pid() WHERE s.id = session;
+    END IF;
+END $$;
+
+ALTER FUNCTION postrider.resume_session(session uuid, OUT alive boolean, OUT locked boolean) OWNER TO postrider_owner;
+
+--
+-- Name: retention_step(interval); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.retention_step(retention interval, OUT dropped text, OUT kept bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '100ms'
+    AS $_$
+DECLARE
+    part record;
+    oldest timestamptz;
+    needed tid[];
+BEGIN
+    kept := 0;
+    PERFORM pg_advisory_xact_lock(hashtext('postrider.partition'));
+    SELECT p.name, p.hi INTO part FROM postrider.partition AS p
+    WHERE p.parent = 'outbox' AND p.hi <= now() - retention AND NOT postrider.unmoved_in(format('postrider.%I', p.name)::regclass)
+    ORDER BY p.hi LIMIT 1;
+    IF FOUND THEN
+        EXECUTE format($q$
+            INSERT INTO postrider.outbox_kept OVERRIDING SYSTEM VALUE
+            SELECT o.* FROM postrider.%I AS o WHERE o.kind = 0 AND o.id IN (
+                SELECT j.outbox_id FROM postrider.job AS j
+                UNION SELECT d.outbox_id FROM postrider.dead AS d WHERE d.state <> 'closed')$q$, part.name);
+        GET DIAGNOSTICS kept = ROW_COUNT;
+        EXECUTE format('DROP TABLE postrider.%I', part.name);
+        -- A letter that was driven again or a job that was born since the copy was made is not lost: both write-lock nothing
+        -- here, so look again now that nobody can read or write the partition.
+        IF EXISTS (SELECT FROM postrider.job AS j JOIN postrider.partition AS p ON p.name = part.name
+                   WHERE j.outbox_at >= p.lo AND j.outbox_at < p.hi
+                     AND NOT EXISTS (SELECT FROM postrider.outbox_kept AS k WHERE k.id = j.outbox_id)) THEN
+            RAISE EXCEPTION USING ERRCODE = '55P03', MESSAGE = 'a job was born meanwhile', HINT = 'Try again.';
+        END IF;
+    ELSE
+        SELECT min(p.lo) INTO oldest FROM postrider.partition AS p WHERE p.parent = 'outbox';
+        SELECT p.name, p.hi INTO part FROM postrider.partition AS p
+        WHERE p.parent = 'attempt' AND p.hi <= least(now() - retention, oldest) ORDER BY p.hi LIMIT 1;
+        IF NOT FOUND THEN
+            RETURN;
+        END IF;
+        EXECUTE format('SELECT array(SELECT a.ctid FROM postrider.%I AS a WHERE a.outbox_id IN ('
+                       'SELECT k.id FROM postrider.outbox_kept AS k))', part.name) INTO needed;
+        kept := cardinality(needed);
+        EXECUTE format('ALTER TABLE postrider.attempt DETACH PARTITION postrider.%I', part.name);
+        EXECUTE format('INSERT INTO postrider.attempt SELECT a.* FROM postrider.%I AS a WHERE a.ctid = ANY ($1)', part.name)
+            USING needed;
+        EXECUTE format('DROP TABLE postrider.%I', part.name);
+    END IF;
+    DELETE FROM postrider.partition AS p WHERE p.name = part.name;
+    dropped := part.name;
+END $_$;
+
+ALTER FUNCTION postrider.retention_step(retention interval, OUT dropped text, OUT kept bigint) OWNER TO postrider_owner;
+
+--
+-- Name: retry_count(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.retry_count(retry text) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT CASE
+        WHEN t.x ~ '^list:[0-9.]+(ms|s|m|h|d)(,[0-9.]+(ms|s|m|h|d))*$' THEN cardinality(string_to_array(t.x, ','))
+        WHEN t.x ~ '^(fixed|linear):[0-9.]+(ms|s|m|h|d)\*[0-9]{1,4}$'
+          OR t.x ~ '^exponential(-jitter)?:[0-9.]+(ms|s|m|h|d)\.\.[0-9.]+(ms|s|m|h|d)\*[0-9]{1,4}$'
+            THEN split_part(t.x, '*', 2)::int END
+    FROM (SELECT regexp_replace(retry, ';jitter=[0-9.]+%$', '') AS x) AS t
+$_$;
+
+ALTER FUNCTION postrider.retry_count(retry text) OWNER TO postrider_owner;
+
+--
+-- Name: session_connected(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.session_connected(lock_key bigint, pid integer) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT EXISTS (SELECT FROM pg_locks AS l
+        WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted AND l.pid = $2
+          AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+          AND (l.classid::bigint << 32 | l.objid::bigint) = $1)
+$_$;
+
+ALTER FUNCTION postrider.session_connected(lock_key bigint, pid integer) OWNER TO postrider_owner;
+
+--
+-- Name: unmoved_in(regclass); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.unmoved_in(part regclass) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    found_one boolean;
+BEGIN
+    EXECUTE format($q$
+        SELECT EXISTS (
+            SELECT FROM generate_series(0, 2) AS c (class)
+            CROSS JOIN LATERAL (SELECT CASE WHEN k.more THEN k.lo ELSE k.hi END AS lo
+                                FROM postrider.tick AS k WHERE k.class = c.class ORDER BY k.n DESC LIMIT 1) AS t
+            CROSS JOIN LATERAL (
+                SELECT o.tx, o.id FROM %1$s AS o WHERE o.class = c.class AND o.tx >= pg_snapshot_xmax(t.lo)
+                UNION ALL
+                SELECT o.tx, o.id FROM %1$s AS o
+                WHERE o.class = c.class AND o.tx = ANY (ARRAY(SELECT pg_snapshot_xip(t.lo))::xid8[])) AS o
+            WHERE NOT postrider.is_moved(c.class::smallint, o.tx, o.id))$q$, part) INTO found_one;
+    RETURN found_one;
+END $_$;
+
+ALTER FUNCTION postrider.unmoved_in(part regclass) OWNER TO postrider_owner;
+
+--
+-- Name: url_origin(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.url_origin(url text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT lower(m[1]) || '://' || lower(m[2]) || ':' || p.port
+    FROM regexp_match(url, '^(https?)://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?(?:[/?][!"$-~]*)?$', 'i') AS m,
+         LATERAL (SELECT coalesce(m[3]::int, CASE lower(m[1]) WHEN 'https' THEN 443 ELSE 80 END) AS port) AS p
+    WHERE p.port BETWEEN 1 AND 65535
+$_$;
+
+ALTER FUNCTION postrider.url_origin(url text) OWNER TO postrider_owner;
+
+--
+-- Name: watch_force(bigint, text, text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.watch_force(id bigint, forced text, who text, reason text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    merchant text;
+BEGIN
+    SELECT e.merchant_id INTO merchant FROM postrider.endpoint AS e WHERE e.id = watch_force.id;
+    IF FOUND THEN
+        PERFORM postrider.breaker_force(who, id, forced, reason);
+    END IF;
+    RETURN merchant;
+END $$;
+
+ALTER FUNCTION postrider.watch_force(id bigint, forced text, who text, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: watch_load(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.watch_load() RETURNS TABLE(endpoint bigint, merchant_id text, forced text, failing boolean, since_ms bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT e.id, e.merchant_id, e.forced, f.endpoint IS NOT NULL,
+           coalesce(greatest(0, extract(epoch FROM clock_timestamp() - f.since) * 1000), 0)::bigint
+    FROM postrider.endpoint AS e LEFT JOIN postrider.endpoint_failing AS f ON f.endpoint = e.id
+    WHERE e.forced IS NOT NULL OR f.endpoint IS NOT NULL
+    ORDER BY e.id
+$$;
+
+ALTER FUNCTION postrider.watch_load() OWNER TO postrider_owner;
+
+--
+-- Name: alert; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.alert (
+    id bigint NOT NULL,
+    kind text NOT NULL,
+    subject text NOT NULL,
+    severity text NOT NULL,
+    message text NOT NULL,
+    count bigint DEFAULT 1 NOT NULL,
+    first_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_at timestamp with time zone DEFAULT now() NOT NULL,
+    resolved_at timestamp with time zone,
+    announced_at timestamp with time zone,
+    CONSTRAINT alert_severity_check CHECK ((severity = ANY (ARRAY['info'::text, 'warn'::text, 'page'::text])))
+);
+
+ALTER TABLE postrider.alert OWNER TO postrider_owner;
+
+--
+-- Name: alert_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.alert ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.alert_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: alerts; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.alerts AS
+ SELECT a.id AS alert_id,
+    a.kind,
+    a.subject,
+    a.severity,
+    a.message,
+    a.count,
+    a.first_at,
+    a.last_at,
+    a.resolved_at
+   FROM postrider.alert a;
+
+ALTER TABLE postrider.alerts OWNER TO postrider_owner;
+
+--
+-- Name: attempt; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.attempt (
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    outbox_id bigint NOT NULL,
+    endpoint bigint NOT NULL,
+    salt bigint NOT NULL,
+    try integer NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    ms integer NOT NULL,
+    outcome smallint NOT NULL,
+    code smallint NOT NULL,
+    error text,
+    worker text NOT NULL,
+    next_due timestamp with time zone,
+    response bytea
+)
+PARTITION BY RANGE (at);
+
+ALTER TABLE postrider.attempt OWNER TO postrider_owner;
+
+--
+-- Name: attempt_default; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.attempt_default (
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    outbox_id bigint NOT NULL,
+    endpoint bigint NOT NULL,
+    salt bigint NOT NULL,
+    try integer NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    ms integer NOT NULL,
+    outcome smallint NOT NULL,
+    code smallint NOT NULL,
+    error text,
+    worker text NOT NULL,
+    next_due timestamp with time zone,
+    response bytea
+);
+
+ALTER TABLE postrider.attempt_default OWNER TO postrider_owner;
+
+--
+-- Name: outbox; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.outbox (
+    id bigint NOT NULL,
+    tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    class smallint NOT NULL,
+    kind smallint DEFAULT 0 NOT NULL,
+    merchant_id text NOT NULL,
+    order_no text NOT NULL,
+    event text NOT NULL,
+    status text NOT NULL,
+    version bigint NOT NULL,
+    notify_id uuid NOT NULL,
+    notify_url text,
+    body bytea NOT NULL,
+    cancel_at timestamp with time zone,
+    cancel_reason text,
+    ref_at timestamp with time zone,
+    ref_id bigint,
+    ref_endpoint bigint,
+    CONSTRAINT outbox_class_check CHECK (((class >= 0) AND (class <= 2)))
+)
+PARTITION BY RANGE (at);
+
+ALTER TABLE postrider.outbox OWNER TO postrider_owner;
+
+--
+-- Name: outbox_kept; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.outbox_kept (
+    id bigint NOT NULL,
+    tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    class smallint NOT NULL,
+    kind smallint DEFAULT 0 NOT NULL,
+    merchant_id text NOT NULL,
+    order_no text NOT NULL,
+    event text NOT NULL,
+    status text NOT NULL,
+    version bigint NOT NULL,
+    notify_id uuid NOT NULL,
+    notify_url text,
+    body bytea NOT NULL,
+    cancel_at timestamp with time zone,
+    cancel_reason text,
+    ref_at timestamp with time zone,
+    ref_id bigint,
+    ref_endpoint bigint
+);
+
+ALTER TABLE postrider.outbox_kept OWNER TO postrider_owner;
+
+--
+-- Name: notification; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.notification AS
+ SELECT o.id,
+    o.at,
+    o.class,
+    o.kind,
+    o.merchant_id,
+    o.order_no,
+    o.event,
+    o.version,
+    o.notify_id,
+    o.notify_url
+   FROM postrider.outbox o
+UNION ALL
+ SELECT k.id,
+    k.at,
+    k.class,
+    k.kind,
+    k.merchant_id,
+    k.order_no,
+    k.event,
+    k.version,
+    k.notify_id,
+    k.notify_url
+   FROM postrider.outbox_kept k;
+
+ALTER TABLE postrider.notification OWNER TO postrider_owner;
+
+--
+-- Name: attempt_log; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.attempt_log AS
+ SELECT 'notification'::text AS job_kind,
+    (o.notify_id)::text AS subject,
+    a.try AS attempt,
+    a.started_at,
+    a.ms AS duration_ms,
+    postrider.outcome_name(a.outcome) AS outcome,
+    (NULLIF(a.code, 0))::integer AS http_code,
+    a.error,
+    postrider.excerpt_text(a.response) AS response,
+    o.notify_id,
+    a.endpoint AS endpoint_id,
+    o.merchant_id,
+    o.order_no,
+    a.worker,
+    a.at AS recorded_at,
+    a.next_due AS next_attempt_at
+   FROM ((postrider.attempt a
+     JOIN postrider.notification o ON ((o.id = a.outbox_id)))
+     JOIN postrider.endpoint e ON (((e.id = a.endpoint) AND (e.merchant_id = o.merchant_id))));
+
+ALTER TABLE postrider.attempt_log OWNER TO postrider_owner;
+
+--
+-- Name: VIEW attempt_log; Type: COMMENT; Schema: postrider; Owner: postrider_owner
+--
+
+COMMENT ON VIEW postrider.attempt_log IS 'Every attempt. Look up by notify_id, merchant_id and order_no, or endpoint_id.';
+
+--
+-- Name: audit; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.audit (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    actor text NOT NULL,
+    action text NOT NULL,
+    subject text NOT NULL,
+    reason text,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
+ALTER TABLE postrider.audit OWNER TO postrider_owner;
+
+--
+-- Name: audit_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.audit_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: cancelled; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.cancelled (
+    outbox_id bigint NOT NULL,
+    endpoint bigint NOT NULL,
+    outbox_at timestamp with time zone NOT NULL,
+    reason text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    tx xid8 DEFAULT pg_current_xact_id() NOT NULL
+);
+
+ALTER TABLE postrider.cancelled OWNER TO postrider_owner;
+
+--
+-- Name: dead; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.dead (
+    outbox_id bigint NOT NULL,
+    endpoint bigint NOT NULL,
+    outbox_at timestamp with time zone NOT NULL,
+    class smallint NOT NULL,
+    reason text NOT NULL,
+    tries integer NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL,
+    closed_by text,
+    closed_reason text,
+    closed_at timestamp with time zone,
+    CONSTRAINT dead_state_check CHECK ((state = ANY (ARRAY['open'::text, 'redriven'::text, 'closed'::text])))
+);
+
+ALTER TABLE postrider.dead OWNER TO postrider_owner;
+
+--
+-- Name: dead_letters; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.dead_letters AS
+ SELECT o.notify_id,
+    d.endpoint AS endpoint_id,
+    o.merchant_id,
+    o.order_no,
+    o.event,
+    (d.class)::integer AS priority,
+    d.reason,
+    d.tries AS attempts,
+    d.at AS dead_at,
+    d.state,
+    d.closed_by,
+    d.closed_reason,
+    d.closed_at,
+    COALESCE(o.notify_url, e.url) AS notify_url,
+    (NULLIF(l.code, 0))::integer AS last_http_code,
+    l.error AS last_error,
+    postrider.excerpt_text(l.response) AS last_response,
+    o.version,
+    o.at AS created_at
+   FROM (((postrider.dead d
+     JOIN postrider.notification o ON (((o.id = d.outbox_id) AND (o.at = d.outbox_at))))
+     LEFT JOIN postrider.endpoint e ON ((e.id = d.endpoint)))
+     LEFT JOIN LATERAL ( SELECT a.code,
+            a.error,
+            a.response
+           FROM postrider.attempt a
+          WHERE ((a.endpoint = d.endpoint) AND (a.outbox_id = d.outbox_id))
+          ORDER BY a.try DESC
+         LIMIT 1) l ON (true));
+
+ALTER TABLE postrider.dead_letters OWNER TO postrider_owner;
+
+--
+-- Name: job; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.job (
+    seq bigint NOT NULL,
+    outbox_at timestamp with time zone NOT NULL,
+    outbox_id bigint NOT NULL,
+    endpoint bigint NOT NULL,
+    class smallint NOT NULL,
+    salt bigint NOT NULL,
+    try integer DEFAULT 0 NOT NULL,
+    tried_before integer DEFAULT 0 NOT NULL,
+    born timestamp with time zone DEFAULT now() NOT NULL,
+    due timestamp with time zone
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='20000');
+
+ALTER TABLE postrider.job OWNER TO postrider_owner;
+
+--
+-- Name: tick; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.tick (
+    class smallint NOT NULL,
+    n bigint NOT NULL,
+    lo pg_snapshot NOT NULL,
+    hi pg_snapshot NOT NULL,
+    more boolean NOT NULL,
+    dt xid8 NOT NULL,
+    di bigint NOT NULL,
+    seq bigint NOT NULL,
+    sysid bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+ALTER TABLE postrider.tick OWNER TO postrider_owner;
+
+--
+-- Name: delivery; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.delivery AS
+ SELECT o.id AS outbox_id,
+    o.at AS outbox_at,
+    o.class,
+    o.merchant_id,
+    o.order_no,
+    o.event,
+    o.version,
+    o.notify_id,
+    o.notify_url,
+    NULL::bigint AS endpoint,
+        CASE
+            WHEN (o.cancel_at IS NULL) THEN 'pending'::text
+            ELSE 'cancelled'::text
+        END AS status,
+        CASE
+            WHEN (o.cancel_at IS NULL) THEN 'new'::text
+            ELSE NULL::text
+        END AS phase,
+    0 AS tried_before,
+        CASE
+            WHEN (o.cancel_at IS NULL) THEN o.at
+            ELSE NULL::timestamp with time zone
+        END AS next_at,
+    o.cancel_at AS ended_at,
+    o.cancel_reason AS reason
+   FROM (postrider.outbox o
+     CROSS JOIN LATERAL ( SELECT k.lo,
+            k.hi,
+            k.more,
+            k.dt,
+            k.di
+           FROM postrider.tick k
+          WHERE (k.class = o.class)
+          ORDER BY k.n DESC
+         LIMIT 1) t)
+  WHERE ((o.kind = 0) AND (NOT
+        CASE
+            WHEN t.more THEN (pg_visible_in_snapshot(o.tx, t.lo) OR (pg_visible_in_snapshot(o.tx, t.hi) AND (ROW(o.tx, o.id) <= ROW(t.dt, t.di))))
+            ELSE pg_visible_in_snapshot(o.tx, t.hi)
+        END))
+UNION ALL
+ SELECT o.id AS outbox_id,
+    o.at AS outbox_at,
+    o.class,
+    o.merchant_id,
+    o.order_no,
+    o.event,
+    o.version,
+    o.notify_id,
+    o.notify_url,
+    j.endpoint,
+    'pending'::text AS status,
+        CASE
+            WHEN (j.try = 0) THEN 'new'::text
+            ELSE 'retrying'::text
+        END AS phase,
+    j.tried_before,
+    COALESCE(j.due, j.born) AS next_at,
+    NULL::timestamp with time zone AS ended_at,
+    NULL::text AS reason
+   FROM (postrider.job j
+     JOIN postrider.notification o ON (((o.id = j.outbox_id) AND (o.at = j.outbox_at))))
+UNION ALL
+ SELECT o.id AS outbox_id,
+    o.at AS outbox_at,
+    o.class,
+    o.merchant_id,
+    o.order_no,
+    o.event,
+    o.version,
+    o.notify_id,
+    o.notify_url,
+    d.endpoint,
+        CASE d.state
+            WHEN 'redriven'::text THEN 'pending'::text
+            ELSE 'dead'::text
+        END AS status,
+        CASE d.state
+            WHEN 'redriven'::text THEN 'new'::text
+            ELSE NULL::text
+        END AS phase,
+        CASE d.state
+            WHEN 'redriven'::text THEN d.tries
+            ELSE 0
+        END AS tried_before,
+        CASE d.state
+            WHEN 'redriven'::text THEN d.closed_at
+            ELSE NULL::timestamp with time zone
+        END AS next_at,
+        CASE
+            WHEN (d.state <> 'redriven'::text) THEN d.at
+            ELSE NULL::timestamp with time zone
+        END AS ended_at,
+    d.reason
+   FROM (postrider.dead d
+     JOIN postrider.notification o ON (((o.id = d.outbox_id) AND (o.at = d.outbox_at))))
+  WHERE ((d.state <> 'redriven'::text) OR ((NOT (EXISTS ( SELECT
+           FROM postrider.job j
+          WHERE ((j.outbox_id = d.outbox_id) AND (j.endpoint = d.endpoint))))) AND (NOT (EXISTS ( SELECT
+           FROM postrider.cancelled c
+          WHERE ((c.outbox_id = d.outbox_id) AND (c.endpoint = d.endpoint))))) AND (NOT (EXISTS ( SELECT
+           FROM postrider.attempt a
+          WHERE ((a.outbox_id = d.outbox_id) AND (a.endpoint = d.endpoint) AND (a.outcome = 1)))))))
+UNION ALL
+ SELECT o.id AS outbox_id,
+    o.at AS outbox_at,
+    o.class,
+    o.merchant_id,
+    o.order_no,
+    o.event,
+    o.version,
+    o.notify_id,
+    o.notify_url,
+    c.endpoint,
+    'cancelled'::text AS status,
+    NULL::text AS phase,
+    0 AS tried_before,
+    NULL::timestamp with time zone AS next_at,
+    c.at AS ended_at,
+    c.reason
+   FROM (postrider.cancelled c
+     JOIN postrider.notification o ON (((o.id = c.outbox_id) AND (o.at = c.outbox_at))))
+UNION ALL
+ SELECT o.id AS outbox_id,
+    o.at AS outbox_at,
+    o.class,
+    o.merchant_id,
+    o.order_no,
+    o.event,
+    o.version,
+    o.notify_id,
+    o.notify_url,
+    a.endpoint,
+    'delivered'::text AS status,
+    NULL::text AS phase,
+    0 AS tried_before,
+    NULL::timestamp with time zone AS next_at,
+    a.at AS ended_at,
+    NULL::text AS reason
+   FROM ((postrider.attempt a
+     JOIN postrider.notification o ON ((o.id = a.outbox_id)))
+     JOIN postrider.endpoint e ON (((e.id = a.endpoint) AND (e.merchant_id = o.merchant_id))))
+  WHERE ((a.outcome = 1) AND (NOT (EXISTS ( SELECT
+           FROM postrider.attempt b
+          WHERE ((b.endpoint = a.endpoint) AND (b.outbox_id = a.outbox_id) AND (b.outcome = 1) AND (b.try < a.try))))));
+
+ALTER TABLE postrider.delivery OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_failing; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.endpoint_failing (
+    endpoint bigint NOT NULL,
+    since timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE postrider.endpoint_failing OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE SEQUENCE postrider.endpoint_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+ALTER TABLE postrider.endpoint_id_seq OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_id_seq; Type: SEQUENCE OWNED BY; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER SEQUENCE postrider.endpoint_id_seq OWNED BY postrider.endpoint.id;
+
+--
+-- Name: endpoints; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.endpoints AS
+ SELECT e.id AS endpoint_id,
+    e.merchant_id,
+    e.name,
+    e.url,
+    e.events,
+    e.scheme,
+    e.success_rule,
+    e.retry,
+    e.max_age_ms,
+    e.concurrency,
+    e.rate_per_s,
+    ARRAY( SELECT jsonb_object_keys(e.headers) AS jsonb_object_keys) AS header_names,
+    (e.tls_ca IS NOT NULL) AS private_ca,
+    regexp_replace(e.egress, '//[^@/]*@'::text, '//***@'::text) AS egress,
+    e.http2,
+    e.state,
+    e.state_reason,
+    e.state_at,
+    e.forced,
+    e.rotate_until,
+    e.shard,
+    e.created_at,
+    e.updated_at
+   FROM postrider.endpoint e;
+
+ALTER TABLE postrider.endpoints OWNER TO postrider_owner;
+
+--
+-- Name: heartbeat; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.heartbeat (
+    session uuid NOT NULL,
+    beat bigint NOT NULL,
+    low bigint[] NOT NULL
+)
+WITH (fillfactor='50');
+
+ALTER TABLE postrider.heartbeat OWNER TO postrider_owner;
+
+--
+-- Name: idempotency; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.idempotency (
+    merchant_id text NOT NULL,
+    function text NOT NULL,
+    key text NOT NULL,
+    args_hash bytea NOT NULL,
+    notify_id uuid NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE postrider.idempotency OWNER TO postrider_owner;
+
+--
+-- Name: merchant; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.merchant (
+    id text NOT NULL,
+    tier text DEFAULT 'normal'::text NOT NULL,
+    email text,
+    shard smallint NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT merchant_id_check CHECK ((id ~ '^[A-Za-z0-9._:-]{1,64}$'::text)),
+    CONSTRAINT merchant_shard_check CHECK (((shard >= 0) AND (shard <= 255))),
+    CONSTRAINT merchant_tier_check CHECK ((tier = ANY (ARRAY['vip'::text, 'normal'::text, 'small'::text])))
+);
+
+ALTER TABLE postrider.merchant OWNER TO postrider_owner;
+
+--
+-- Name: merchants; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.merchants AS
+ SELECT m.id AS merchant_id,
+    m.tier,
+    m.email,
+    m.shard,
+    m.created_at
+   FROM postrider.merchant m;
+
+ALTER TABLE postrider.merchants OWNER TO postrider_owner;
+
+--
+-- Name: setting; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.setting (
+    key text NOT NULL,
+    value text NOT NULL
+);
+
+ALTER TABLE postrider.setting OWNER TO postrider_owner;
+
+--
+-- Name: notification_status; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.notification_status AS
+ SELECT d.notify_id,
+    d.endpoint AS endpoint_id,
+    d.merchant_id,
+    d.order_no,
+    d.event,
+    (d.class)::integer AS priority,
+    d.status,
+        CASE
+            WHEN ((d.status = 'pending'::text) AND ((e.state = 'disabled'::text) OR (e.forced = 'open'::text))) THEN 'held'::text
+            ELSE d.phase
+        END AS phase,
+    COALESCE(d.notify_url, e.url) AS notify_url,
+    COALESCE(l.try, 0) AS attempts,
+    GREATEST(COALESCE(l.try, 0), ((d.tried_before + r.retries) + 1)) AS max_attempts,
+    GREATEST((COALESCE(l.try, 0) - 1), 0) AS retry_count,
+    r.retries AS max_retry,
+    d.next_at AS next_attempt_at,
+    (NULLIF(l.code, 0))::integer AS last_http_code,
+    l.error AS last_error,
+    postrider.excerpt_text(l.response) AS last_response,
+    d.version,
+    d.outbox_at AS created_at,
+    GREATEST(d.outbox_at, l.at, d.ended_at) AS updated_at,
+        CASE
+            WHEN (d.status = 'delivered'::text) THEN d.ended_at
+            ELSE NULL::timestamp with time zone
+        END AS delivered_at,
+    d.reason
+   FROM (((postrider.delivery d
+     LEFT JOIN postrider.endpoint e ON ((e.id = d.endpoint)))
+     LEFT JOIN LATERAL ( SELECT a.try,
+            a.code,
+            a.error,
+            a.response,
+            a.at
+           FROM postrider.attempt a
+          WHERE ((a.endpoint = d.endpoint) AND (a.outbox_id = d.outbox_id))
+          ORDER BY a.try DESC
+         LIMIT 1) l ON (true))
+     CROSS JOIN LATERAL ( SELECT COALESCE(postrider.retry_count(COALESCE(NULLIF(e.retry, ''::text), ( SELECT s.value
+                   FROM postrider.setting s
+                  WHERE (s.key = 'retry.notification'::text)))), 8) AS retries) r);
+
+ALTER TABLE postrider.notification_status OWNER TO postrider_owner;
+
+--
+-- Name: VIEW notification_status; Type: COMMENT; Schema: postrider; Owner: postrider_owner
+--
+
+COMMENT ON VIEW postrider.notification_status IS 'One row per delivery. status: pending, delivered, dead, cancelled. A try under way shows as new or retrying.';
+
+--
+-- Name: order_timeline; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.order_timeline AS
+ SELECT o.merchant_id,
+    o.order_no,
+    o.at,
+    'notification.enqueued'::text AS kind,
+    jsonb_build_object('notify_id', o.notify_id, 'event', o.event, 'version', o.version, 'priority', o.class) AS detail
+   FROM postrider.notification o
+  WHERE (o.kind = 0)
+UNION ALL
+ SELECT o.merchant_id,
+    o.order_no,
+    a.started_at AS at,
+    'notification.attempt'::text AS kind,
+    jsonb_build_object('notify_id', o.notify_id, 'endpoint_id', a.endpoint, 'attempt', a.try, 'outcome', postrider.outcome_name(a.outcome), 'http_code', NULLIF(a.code, 0), 'error', a.error, 'duration_ms', a.ms, 'next_attempt_at', a.next_due) AS detail
+   FROM ((postrider.attempt a
+     JOIN postrider.notification o ON ((o.id = a.outbox_id)))
+     JOIN postrider.endpoint e ON (((e.id = a.endpoint) AND (e.merchant_id = o.merchant_id))))
+UNION ALL
+ SELECT o.merchant_id,
+    o.order_no,
+    d.at,
+    'notification.dead'::text AS kind,
+    jsonb_build_object('notify_id', o.notify_id, 'endpoint_id', d.endpoint, 'reason', d.reason, 'attempts', d.tries) AS detail
+   FROM (postrider.dead d
+     JOIN postrider.notification o ON (((o.id = d.outbox_id) AND (o.at = d.outbox_at))))
+UNION ALL
+ SELECT o.merchant_id,
+    o.order_no,
+    d.closed_at AS at,
+    ('notification.'::text || d.state) AS kind,
+    jsonb_build_object('notify_id', o.notify_id, 'endpoint_id', d.endpoint, 'by', d.closed_by, 'reason', d.closed_reason) AS detail
+   FROM (postrider.dead d
+     JOIN postrider.notification o ON (((o.id = d.outbox_id) AND (o.at = d.outbox_at))))
+  WHERE (d.closed_at IS NOT NULL)
+UNION ALL
+ SELECT o.merchant_id,
+    o.order_no,
+    c.at,
+    'notification.cancelled'::text AS kind,
+    jsonb_build_object('notify_id', o.notify_id, 'endpoint_id', c.endpoint, 'reason', c.reason) AS detail
+   FROM (postrider.cancelled c
+     JOIN postrider.notification o ON (((o.id = c.outbox_id) AND (o.at = c.outbox_at))));
+
+ALTER TABLE postrider.order_timeline OWNER TO postrider_owner;
+
+--
+-- Name: outbox_default; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.outbox_default (
+    id bigint NOT NULL,
+    tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    class smallint NOT NULL,
+    kind smallint DEFAULT 0 NOT NULL,
+    merchant_id text NOT NULL,
+    order_no text NOT NULL,
+    event text NOT NULL,
+    status text NOT NULL,
+    version bigint NOT NULL,
+    notify_id uuid NOT NULL,
+    notify_url text,
+    body bytea NOT NULL,
+    cancel_at timestamp with time zone,
+    cancel_reason text,
+    ref_at timestamp with time zone,
+    ref_id bigint,
+    ref_endpoint bigint,
+    CONSTRAINT outbox_class_check CHECK (((class >= 0) AND (class <= 2)))
+);
+
+ALTER TABLE postrider.outbox_default OWNER TO postrider_owner;
+
+--
+-- Name: outbox_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.outbox ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.outbox_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: partition; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.partition (
+    parent text NOT NULL,
+    name text NOT NULL,
+    lo timestamp with time zone NOT NULL,
+    hi timestamp with time zone NOT NULL,
+    CONSTRAINT partition_check CHECK ((lo < hi)),
+    CONSTRAINT partition_parent_check CHECK ((parent = ANY (ARRAY['outbox'::text, 'attempt'::text])))
+);
+
+ALTER TABLE postrider.partition OWNER TO postrider_owner;
+
+--
+-- Name: priority_rule; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.priority_rule (
+    currency text NOT NULL,
+    large_minor bigint,
+    small_minor bigint,
+    CONSTRAINT priority_rule_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text))
+);
+
+ALTER TABLE postrider.priority_rule OWNER TO postrider_owner;
+
+--
+-- Name: redrive; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.redrive (
+    id bigint NOT NULL,
+    actor text NOT NULL,
+    reason text NOT NULL,
+    filter jsonb NOT NULL,
+    rate_per_s double precision NOT NULL,
+    requested_at timestamp with time zone DEFAULT now() NOT NULL,
+    stepped_at timestamp with time zone DEFAULT now() NOT NULL,
+    done bigint DEFAULT 0 NOT NULL,
+    finished_at timestamp with time zone,
+    CONSTRAINT redrive_rate_per_s_check CHECK ((rate_per_s > (0)::double precision))
+);
+
+ALTER TABLE postrider.redrive OWNER TO postrider_owner;
+
+--
+-- Name: redrive_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.redrive ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.redrive_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: session; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.session (
+    id uuid NOT NULL,
+    lock_key bigint NOT NULL,
+    pid integer NOT NULL,
+    address text DEFAULT ''::text NOT NULL,
+    started timestamp with time zone DEFAULT now() NOT NULL,
+    ended timestamp with time zone
+);
+
+ALTER TABLE postrider.session OWNER TO postrider_owner;
+
+--
+-- Name: shard; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.shard (
+    no smallint NOT NULL,
+    session uuid,
+    low bigint[] DEFAULT '{0,72057594037927936,144115188075855872}'::bigint[] NOT NULL,
+    beat bigint DEFAULT 0 NOT NULL
+);
+
+ALTER TABLE postrider.shard OWNER TO postrider_owner;
+
+--
+-- Name: attempt_default; Type: TABLE ATTACH; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.attempt ATTACH PARTITION postrider.attempt_default DEFAULT;
+
+--
+-- Name: outbox_default; Type: TABLE ATTACH; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.outbox ATTACH PARTITION postrider.outbox_default DEFAULT;
+
+--
+-- Name: alert alert_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.alert
+    ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
+
+--
+-- Name: audit audit_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.audit
+    ADD CONSTRAINT audit_pkey PRIMARY KEY (id);
+
+--
+-- Name: cancelled cancelled_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.cancelled
+    ADD CONSTRAINT cancelled_pkey PRIMARY KEY (outbox_id, endpoint);
+
+--
+-- Name: dead dead_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.dead
+    ADD CONSTRAINT dead_pkey PRIMARY KEY (outbox_id, endpoint);
+
+--
+-- Name: endpoint_failing endpoint_failing_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.endpoint_failing
+    ADD CONSTRAINT endpoint_failing_pkey PRIMARY KEY (endpoint);
+
+--
+-- Name: endpoint endpoint_merchant_id_name_key; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.endpoint
+    ADD CONSTRAINT endpoint_merchant_id_name_key UNIQUE (merchant_id, name);
+
+--
+-- Name: endpoint endpoint_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.endpoint
+    ADD CONSTRAINT endpoint_pkey PRIMARY KEY (id);
+
+--
+-- Name: heartbeat heartbeat_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.heartbeat
+    ADD CONSTRAINT heartbeat_pkey PRIMARY KEY (session);
+
+--
+-- Name: idempotency idempotency_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.idempotency
+    ADD CONSTRAINT idempotency_pkey PRIMARY KEY (merchant_id, function, key);
+
+--
+-- Name: job job_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.job
+    ADD CONSTRAINT job_pkey PRIMARY KEY (seq);
+
+--
+-- Name: merchant merchant_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.merchant
+    ADD CONSTRAINT merchant_pkey PRIMARY KEY (id);
+
+--
+-- Name: partition partition_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.partition
+    ADD CONSTRAINT partition_pkey PRIMARY KEY (name);
+
+--
+-- Name: priority_rule priority_rule_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.priority_rule
+    ADD CONSTRAINT priority_rule_pkey PRIMARY KEY (currency);
+
+--
+-- Name: redrive redrive_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.redrive
+    ADD CONSTRAINT redrive_pkey PRIMARY KEY (id);
+
+--
+-- Name: session session_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.session
+    ADD CONSTRAINT session_pkey PRIMARY KEY (id);
+
+--
+-- Name: setting setting_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.setting
+    ADD CONSTRAINT setting_pkey PRIMARY KEY (key);
+
+--
+-- Name: shard shard_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.shard
+    ADD CONSTRAINT shard_pkey PRIMARY KEY (no);
+
+--
+-- Name: tick tick_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.tick
+    ADD CONSTRAINT tick_pkey PRIMARY KEY (class, n);
+
+--
+-- Name: alert_open_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE UNIQUE INDEX alert_open_key ON postrider.alert USING btree (kind, subject) WHERE (resolved_at IS NULL);
+
+--
+-- Name: alert_unannounced_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX alert_unannounced_idx ON postrider.alert USING btree (id) WHERE (announced_at IS NULL);
+
+--
+-- Name: attempt_endpoint_outbox_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX attempt_endpoint_outbox_id_idx ON ONLY postrider.attempt USING btree (endpoint, outbox_id);
+
+--
+-- Name: attempt_default_endpoint_outbox_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX attempt_default_endpoint_outbox_id_idx ON postrider.attempt_default USING btree (endpoint, outbox_id);
+
+--
+-- Name: cancelled_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX cancelled_at_idx ON postrider.cancelled USING btree (at);
+
+--
+-- Name: cancelled_endpoint_outbox_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX cancelled_endpoint_outbox_id_idx ON postrider.cancelled USING btree (endpoint, outbox_id);
+
+--
+-- Name: cancelled_tx_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX cancelled_tx_idx ON postrider.cancelled USING btree (tx) WHERE (endpoint <> 0);
+
+--
+-- Name: dead_endpoint_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX dead_endpoint_at_idx ON postrider.dead USING btree (endpoint, at);
+
+--
+-- Name: dead_open_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX dead_open_idx ON postrider.dead USING btree (at, outbox_id) WHERE (state = 'open'::text);
+
+--
+-- Name: endpoint_tx_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX endpoint_tx_idx ON postrider.endpoint USING btree (tx);
+
+--
+-- Name: idempotency_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX idempotency_at_idx ON postrider.idempotency USING btree (at);
+
+--
+-- Name: job_due_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX job_due_idx ON postrider.job USING btree (endpoint, class, due, seq) WHERE (due IS NOT NULL);
+
+--
+-- Name: job_outbox_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX job_outbox_id_idx ON postrider.job USING btree (outbox_id);
+
+--
+-- Name: outbox_class_tx_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX outbox_class_tx_id_idx ON ONLY postrider.outbox USING btree (class, tx, id);
+
+--
+-- Name: outbox_default_class_tx_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX outbox_default_class_tx_id_idx ON postrider.outbox_default USING btree (class, tx, id);
+
+--
+-- Name: outbox_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX outbox_id_idx ON ONLY postrider.outbox USING btree (id);
+
+--
+-- Name: outbox_default_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX outbox_default_id_idx ON postrider.outbox_default USING btree (id);
+
+--
+-- Name: outbox_notify_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX outbox_notify_id_idx ON ONLY postrider.outbox USING btree (notify_id);
+
+--
+-- Name: outbox_default_notify_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX outbox_default_notify_id_idx ON postrider.outbox_default USING btree (notify_id);
+
+--
+-- Name: outbox_order_no_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX outbox_order_no_idx ON ONLY postrider.outbox USING btree (order_no);
+
+--
+-- Name: outbox_default_order_no_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX outbox_default_order_no_idx ON postrider.outbox_default USING btree (order_no);
+
+--
+-- Name: outbox_kept_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX outbox_kept_id_idx ON postrider.outbox_kept USING btree (id);
+
+--
+-- Name: outbox_kept_notify_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX outbox_kept_notify_id_idx ON postrider.outbox_kept USING btree (notify_id);
+
+--
+-- Name: redrive_open_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX redrive_open_idx ON postrider.redrive USING btree (id) WHERE (finished_at IS NULL);
+
+--
+-- Name: shard_session_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX shard_session_idx ON postrider.shard USING btree (session);
+
+--
+-- Name: attempt_default_endpoint_outbox_id_idx; Type: INDEX ATTACH; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER INDEX postrider.attempt_endpoint_outbox_id_idx ATTACH PARTITION postrider.attempt_default_endpoint_outbox_id_idx;
+
+--
+-- Name: outbox_default_class_tx_id_idx; Type: INDEX ATTACH; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER INDEX postrider.outbox_class_tx_id_idx ATTACH PARTITION postrider.outbox_default_class_tx_id_idx;
+
+--
+-- Name: outbox_default_id_idx; Type: INDEX ATTACH; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER INDEX postrider.outbox_id_idx ATTACH PARTITION postrider.outbox_default_id_idx;
+
+--
+-- Name: outbox_default_notify_id_idx; Type: INDEX ATTACH; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER INDEX postrider.outbox_notify_id_idx ATTACH PARTITION postrider.outbox_default_notify_id_idx;
+
+--
+-- Name: outbox_default_order_no_idx; Type: INDEX ATTACH; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER INDEX postrider.outbox_order_no_idx ATTACH PARTITION postrider.outbox_default_order_no_idx;
+
+--
+-- Name: endpoint endpoint_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER endpoint_before BEFORE INSERT OR UPDATE ON postrider.endpoint FOR EACH ROW EXECUTE FUNCTION postrider.endpoint_before();
+
+--
+-- Name: merchant merchant_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER merchant_before BEFORE INSERT OR UPDATE OF id, shard ON postrider.merchant FOR EACH ROW EXECUTE FUNCTION postrider.merchant_before();
+
+--
+-- Name: endpoint_failing endpoint_failing_endpoint_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.endpoint_failing
+    ADD CONSTRAINT endpoint_failing_endpoint_fkey FOREIGN KEY (endpoint) REFERENCES postrider.endpoint(id) ON DELETE CASCADE;
+
+--
+-- Name: endpoint endpoint_merchant_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.endpoint
+    ADD CONSTRAINT endpoint_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES postrider.merchant(id) ON DELETE RESTRICT;
+
+--
+-- Name: heartbeat heartbeat_session_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.heartbeat
+    ADD CONSTRAINT heartbeat_session_fkey FOREIGN KEY (session) REFERENCES postrider.session(id);
+
+--
+-- Name: shard shard_session_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.shard
+    ADD CONSTRAINT shard_session_fkey FOREIGN KEY (session) REFERENCES postrider.session(id);
+
+--
+-- Name: SCHEMA postrider; Type: ACL; Schema: -; Owner: postrider_owner
+--
+
+GRANT USAGE ON SCHEMA postrider TO postrider_app;
+GRANT USAGE ON SCHEMA postrider TO postrider_relay;
+GRANT USAGE ON SCHEMA postrider TO postrider_scheduler;
+GRANT USAGE ON SCHEMA postrider TO postrider_breaker;
+GRANT USAGE ON SCHEMA postrider TO postrider_dead_letter;
+GRANT USAGE ON SCHEMA postrider TO postrider_console;
+GRANT USAGE ON SCHEMA postrider TO postrider_ingress;
+
+--
+-- Name: FUNCTION acquire_shards(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.acquire_shards(session uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.acquire_shards(session uuid) TO postrider_scheduler;
+
+--
+-- Name: FUNCTION alert_announce(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.alert_announce(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.alert_announce(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) TO postrider_dead_letter;
+
+--
+-- Name: FUNCTION alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) TO postrider_breaker;
+GRANT ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) TO postrider_dead_letter;
+GRANT ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) TO postrider_console;
+
+--
+-- Name: FUNCTION alert_resolve(kind text, subject text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.alert_resolve(kind text, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.alert_resolve(kind text, subject text) TO postrider_breaker;
+GRANT ALL ON FUNCTION postrider.alert_resolve(kind text, subject text) TO postrider_dead_letter;
+GRANT ALL ON FUNCTION postrider.alert_resolve(kind text, subject text) TO postrider_console;
+
+--
+-- Name: FUNCTION alert_take(most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.alert_take(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.alert_take(most integer) TO postrider_dead_letter;
+
+--
+-- Name: FUNCTION audit_add(who text, action text, subject text, reason text, detail jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.audit_add(who text, action text, subject text, reason text, detail jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION breaker_force(who text, id bigint, forced text, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.breaker_force(who text, id bigint, forced text, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.breaker_force(who text, id bigint, forced text, reason text) TO postrider_breaker;
+GRANT ALL ON FUNCTION postrider.breaker_force(who text, id bigint, forced text, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION cancel_notification(notify_id uuid, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.cancel_notification(notify_id uuid, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.cancel_notification(notify_id uuid, reason text) TO postrider_app;
+GRANT ALL ON FUNCTION postrider.cancel_notification(notify_id uuid, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION check_invariants(since timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.check_invariants(since timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.check_invariants(since timestamp with time zone) TO postrider_console;
+
+--
+-- Name: FUNCTION configure(priority jsonb, retry_notification text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.configure(priority jsonb, retry_notification text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.configure(priority jsonb, retry_notification text) TO postrider_console;
+
+--
+-- Name: FUNCTION dead_close(who text, reason text, filter jsonb, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.dead_close(who text, reason text, filter jsonb, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.dead_close(who text, reason text, filter jsonb, most integer) TO postrider_console;
+
+--
+-- Name: FUNCTION dead_matching(filter jsonb, before timestamp with time zone, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.dead_matching(filter jsonb, before timestamp with time zone, most integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION dead_redrive(who text, reason text, filter jsonb, most integer, dry_run boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.dead_redrive(who text, reason text, filter jsonb, most integer, dry_run boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.dead_redrive(who text, reason text, filter jsonb, most integer, dry_run boolean) TO postrider_console;
+
+--
+-- Name: FUNCTION dead_scan(threshold bigint, OUT open_letters bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bigint) TO postrider_dead_letter;
+
+--
+-- Name: FUNCTION end_dead_sessions(self uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.end_dead_sessions(self uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.end_dead_sessions(self uuid) TO postrider_scheduler;
+
+--
+-- Name: FUNCTION end_session(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.end_session(session uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.end_session(session uuid) TO postrider_scheduler;
+
+--
+-- Name: FUNCTION endpoint_add(who text, merchant_id text, name text, url text, secret bytea, settings jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_add(who text, merchant_id text, name text, url text, secret bytea, settings jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.endpoint_add(who text, merchant_id text, name text, url text, secret bytea, settings jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION endpoint_before(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_before() FROM PUBLIC;
+
+--
+-- Name: FUNCTION endpoint_disable(who text, id bigint, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_disable(who text, id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.endpoint_disable(who text, id bigint, reason text) TO postrider_breaker;
+GRANT ALL ON FUNCTION postrider.endpoint_disable(who text, id bigint, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION endpoint_enable(who text, id bigint, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_enable(who text, id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.endpoint_enable(who text, id bigint, reason text) TO postrider_breaker;
+GRANT ALL ON FUNCTION postrider.endpoint_enable(who text, id bigint, reason text) TO postrider_console;
+
+--
+-- Name: TABLE endpoint; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT,INSERT ON TABLE postrider.endpoint TO postrider_relay;
+GRANT SELECT ON TABLE postrider.endpoint TO postrider_scheduler;
+
+--
+-- Name: COLUMN endpoint.id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(id) ON TABLE postrider.endpoint TO postrider_breaker;
+
+--
+-- Name: COLUMN endpoint.merchant_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(merchant_id) ON TABLE postrider.endpoint TO postrider_breaker;
+
+--
+-- Name: COLUMN endpoint.shard; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(shard) ON TABLE postrider.endpoint TO postrider_breaker;
+
+--
+-- Name: COLUMN endpoint.name; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(name) ON TABLE postrider.endpoint TO postrider_breaker;
+
+--
+-- Name: COLUMN endpoint.url; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(url) ON TABLE postrider.endpoint TO postrider_breaker;
+
+--
+-- Name: COLUMN endpoint.state; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(state) ON TABLE postrider.endpoint TO postrider_breaker;
+
+--
+-- Name: COLUMN endpoint.state_reason; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(state_reason) ON TABLE postrider.endpoint TO postrider_breaker;
+
+--
+-- Name: COLUMN endpoint.state_at; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(state_at) ON TABLE postrider.endpoint TO postrider_breaker;
+
+--
+-- Name: COLUMN endpoint.forced; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(forced) ON TABLE postrider.endpoint TO postrider_breaker;
+
+--
+-- Name: COLUMN endpoint.tx; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(tx) ON TABLE postrider.endpoint TO postrider_breaker;
+
+--
+-- Name: FUNCTION endpoint_locked(id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_locked(id bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION endpoint_mark_failing(id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_mark_failing(id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.endpoint_mark_failing(id bigint) TO postrider_breaker;
+
+--
+-- Name: FUNCTION endpoint_patch(e postrider.endpoint, settings jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_patch(e postrider.endpoint, settings jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION endpoint_recovered(id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_recovered(id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.endpoint_recovered(id bigint) TO postrider_breaker;
+
+--
+-- Name: FUNCTION endpoint_rotate_secret(who text, id bigint, secret bytea, overlap interval, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_rotate_secret(who text, id bigint, secret bytea, overlap interval, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.endpoint_rotate_secret(who text, id bigint, secret bytea, overlap interval, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION endpoint_set(who text, id bigint, settings jsonb, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_set(who text, id bigint, settings jsonb, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.endpoint_set(who text, id bigint, settings jsonb, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION endpoint_switch_off(id bigint, why text, off_after_ms bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_switch_off(id bigint, why text, off_after_ms bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.endpoint_switch_off(id bigint, why text, off_after_ms bigint) TO postrider_breaker;
+
+--
+-- Name: FUNCTION enqueue_notification(merchant_id text, order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.enqueue_notification(merchant_id text, order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.enqueue_notification(merchant_id text, order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone) TO postrider_app;
+GRANT ALL ON FUNCTION postrider.enqueue_notification(merchant_id text, order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone) TO postrider_console;
+
+--
+-- Name: FUNCTION enqueue_refuse(order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.enqueue_refuse(order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION ensure_partitions(ahead integer, retention interval); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.ensure_partitions(ahead integer, retention interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.ensure_partitions(ahead integer, retention interval) TO postrider_dead_letter;
+
+--
+-- Name: FUNCTION finish_rotations(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.finish_rotations() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.finish_rotations() TO postrider_dead_letter;
+
+--
+-- Name: FUNCTION heartbeat(session uuid, beat bigint, low bigint[], OUT alive boolean, OUT target integer, OUT owned integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.heartbeat(session uuid, beat bigint, low bigint[], OUT alive boolean, OUT target integer, OUT owned integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.heartbeat(session uuid, beat bigint, low bigint[], OUT alive boolean, OUT target integer, OUT owned integer) TO postrider_scheduler;
+
+--
+-- Name: FUNCTION is_moved(class smallint, tx xid8, id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.is_moved(class smallint, tx xid8, id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.is_moved(class smallint, tx xid8, id bigint) TO postrider_console;
+
+--
+-- Name: FUNCTION merchant_add(who text, id text, tier text, email text, url text, secret bytea, settings jsonb, endpoint_name text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.merchant_add(who text, id text, tier text, email text, url text, secret bytea, settings jsonb, endpoint_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.merchant_add(who text, id text, tier text, email text, url text, secret bytea, settings jsonb, endpoint_name text) TO postrider_console;
+
+--
+-- Name: FUNCTION merchant_before(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.merchant_before() FROM PUBLIC;
+
+--
+-- Name: FUNCTION merchant_set(who text, id text, settings jsonb, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.merchant_set(who text, id text, settings jsonb, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.merchant_set(who text, id text, settings jsonb, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION notify_endpoint_id(merchant_id text, origin text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.notify_endpoint_id(merchant_id text, origin text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.notify_endpoint_id(merchant_id text, origin text) TO postrider_relay;
+
+--
+-- Name: FUNCTION observe_heartbeats(self uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.observe_heartbeats(self uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.observe_heartbeats(self uuid) TO postrider_scheduler;
+
+--
+-- Name: FUNCTION open_session(address text, OUT id uuid, OUT lock_key bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.open_session(address text, OUT id uuid, OUT lock_key bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.open_session(address text, OUT id uuid, OUT lock_key bigint) TO postrider_scheduler;
+
+--
+-- Name: FUNCTION purge_step(retention interval, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.purge_step(retention interval, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.purge_step(retention interval, most integer) TO postrider_dead_letter;
+
+--
+-- Name: FUNCTION rebase(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.rebase() FROM PUBLIC;
+
+--
+-- Name: FUNCTION redrive_letters(who text, why text, filter jsonb, before timestamp with time zone, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.redrive_letters(who text, why text, filter jsonb, before timestamp with time zone, most integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION redrive_request(who text, reason text, filter jsonb, rate_per_s double precision, OUT id bigint, OUT matching bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.redrive_request(who text, reason text, filter jsonb, rate_per_s double precision, OUT id bigint, OUT matching bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.redrive_request(who text, reason text, filter jsonb, rate_per_s double precision, OUT id bigint, OUT matching bigint) TO postrider_console;
+
+--
+-- Name: FUNCTION redrive_step(OUT driven bigint, OUT open_orders integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.redrive_step(OUT driven bigint, OUT open_orders integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.redrive_step(OUT driven bigint, OUT open_orders integer) TO postrider_dead_letter;
+
+--
+-- Name: FUNCTION release_shards(session uuid, nos smallint[], low bigint[]); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.release_shards(session uuid, nos smallint[], low bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.release_shards(session uuid, nos smallint[], low bigint[]) TO postrider_scheduler;
+
+--
+-- Name: FUNCTION resume_session(session uuid, OUT alive boolean, OUT locked boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.resume_session(session uuid, OUT alive boolean, OUT locked boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.resume_session(session uuid, OUT alive boolean, OUT locked boolean) TO postrider_scheduler;
+
+--
+-- Name: FUNCTION retention_step(retention interval, OUT dropped text, OUT kept bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.retention_step(retention interval, OUT dropped text, OUT kept bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.retention_step(retention interval, OUT dropped text, OUT kept bigint) TO postrider_dead_letter;
+
+--
+-- Name: FUNCTION session_connected(lock_key bigint, pid integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.session_connected(lock_key bigint, pid integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION unmoved_in(part regclass); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.unmoved_in(part regclass) FROM PUBLIC;
+
+--
+-- Name: FUNCTION url_origin(url text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.url_origin(url text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.url_origin(url text) TO postrider_relay;
+
+--
+-- Name: FUNCTION watch_force(id bigint, forced text, who text, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.watch_force(id bigint, forced text, who text, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.watch_force(id bigint, forced text, who text, reason text) TO postrider_breaker;
+
+--
+-- Name: FUNCTION watch_load(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.watch_load() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.watch_load() TO postrider_breaker;
+
+--
+-- Name: TABLE alerts; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.alerts TO postrider_app;
+GRANT SELECT ON TABLE postrider.alerts TO postrider_dead_letter;
+GRANT SELECT ON TABLE postrider.alerts TO postrider_console;
+
+--
+-- Name: TABLE attempt; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT INSERT ON TABLE postrider.attempt TO postrider_scheduler;
+
+--
+-- Name: TABLE outbox; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.outbox TO postrider_scheduler;
+
+--
+-- Name: COLUMN outbox.id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(id) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(id) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.tx; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(tx) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(tx) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.at; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(at) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(at) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.class; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(class) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(class) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.kind; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(kind) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(kind) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.merchant_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(merchant_id) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(merchant_id) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.order_no; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(order_no) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.event; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(event) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(event) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.notify_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(notify_id) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(notify_id) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.notify_url; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(notify_url) ON TABLE postrider.outbox TO postrider_relay;
+
+--
+-- Name: COLUMN outbox.cancel_at; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(cancel_at) ON TABLE postrider.outbox TO postrider_relay;
+
+--
+-- Name: COLUMN outbox.cancel_reason; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(cancel_reason) ON TABLE postrider.outbox TO postrider_relay;
+
+--
+-- Name: COLUMN outbox.ref_at; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(ref_at) ON TABLE postrider.outbox TO postrider_relay;
+
+--
+-- Name: COLUMN outbox.ref_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(ref_id) ON TABLE postrider.outbox TO postrider_relay;
+
+--
+-- Name: COLUMN outbox.ref_endpoint; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(ref_endpoint) ON TABLE postrider.outbox TO postrider_relay;
+
+--
+-- Name: TABLE outbox_kept; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.outbox_kept TO postrider_scheduler;
+
+--
+-- Name: TABLE attempt_log; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.attempt_log TO postrider_app;
+GRANT SELECT ON TABLE postrider.attempt_log TO postrider_console;
+
+--
+-- Name: TABLE audit; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.audit TO postrider_console;
+
+--
+-- Name: TABLE cancelled; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT INSERT ON TABLE postrider.cancelled TO postrider_relay;
+GRANT SELECT,INSERT ON TABLE postrider.cancelled TO postrider_scheduler;
+GRANT SELECT ON TABLE postrider.cancelled TO postrider_console;
+
+--
+-- Name: COLUMN cancelled.outbox_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(outbox_id) ON TABLE postrider.cancelled TO postrider_relay;
+
+--
+-- Name: COLUMN cancelled.endpoint; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(endpoint) ON TABLE postrider.cancelled TO postrider_relay;
+
+--
+-- Name: TABLE dead; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT,INSERT,UPDATE ON TABLE postrider.dead TO postrider_scheduler;
+GRANT SELECT ON TABLE postrider.dead TO postrider_dead_letter;
+GRANT SELECT ON TABLE postrider.dead TO postrider_console;
+
+--
+-- Name: COLUMN dead.outbox_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(outbox_id) ON TABLE postrider.dead TO postrider_relay;
+
+--
+-- Name: COLUMN dead.endpoint; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(endpoint) ON TABLE postrider.dead TO postrider_relay;
+
+--
+-- Name: COLUMN dead.tries; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(tries) ON TABLE postrider.dead TO postrider_relay;
+
+--
+-- Name: TABLE dead_letters; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.dead_letters TO postrider_app;
+GRANT SELECT ON TABLE postrider.dead_letters TO postrider_dead_letter;
+GRANT SELECT ON TABLE postrider.dead_letters TO postrider_console;
+
+--
+-- Name: TABLE job; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT INSERT,DELETE ON TABLE postrider.job TO postrider_relay;
+GRANT SELECT,DELETE,UPDATE ON TABLE postrider.job TO postrider_scheduler;
+GRANT SELECT ON TABLE postrider.job TO postrider_console;
+
+--
+-- Name: COLUMN job.outbox_at; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(outbox_at) ON TABLE postrider.job TO postrider_relay;
+
+--
+-- Name: COLUMN job.outbox_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(outbox_id) ON TABLE postrider.job TO postrider_relay;
+
+--
+-- Name: COLUMN job.endpoint; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(endpoint) ON TABLE postrider.job TO postrider_relay;
+
+--
+-- Name: TABLE tick; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT,INSERT ON TABLE postrider.tick TO postrider_relay;
+GRANT SELECT ON TABLE postrider.tick TO postrider_scheduler;
+GRANT SELECT ON TABLE postrider.tick TO postrider_console;
+
+--
+-- Name: TABLE endpoints; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.endpoints TO postrider_app;
+GRANT SELECT ON TABLE postrider.endpoints TO postrider_console;
+
+--
+-- Name: TABLE heartbeat; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.heartbeat TO postrider_scheduler;
+GRANT SELECT ON TABLE postrider.heartbeat TO postrider_console;
+
+--
+-- Name: TABLE merchant; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.merchant TO postrider_scheduler;
+
+--
+-- Name: TABLE merchants; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.merchants TO postrider_console;
+
+--
+-- Name: TABLE setting; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.setting TO postrider_console;
+
+--
+-- Name: TABLE notification_status; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.notification_status TO postrider_app;
+GRANT SELECT ON TABLE postrider.notification_status TO postrider_console;
+
+--
+-- Name: TABLE order_timeline; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.order_timeline TO postrider_app;
+GRANT SELECT ON TABLE postrider.order_timeline TO postrider_console;
+
+--
+-- Name: TABLE partition; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.partition TO postrider_console;
+
+--
+-- Name: TABLE priority_rule; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.priority_rule TO postrider_console;
+
+--
+-- Name: TABLE redrive; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.redrive TO postrider_dead_letter;
+GRANT SELECT ON TABLE postrider.redrive TO postrider_console;
+
+--
+-- Name: TABLE session; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.session TO postrider_scheduler;
+GRANT SELECT ON TABLE postrider.session TO postrider_console;
+
+--
+-- Name: COLUMN session.pid; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT UPDATE(pid) ON TABLE postrider.session TO postrider_scheduler;
+
+--
+-- Name: TABLE shard; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.shard TO postrider_scheduler;
+GRANT SELECT ON TABLE postrider.shard TO postrider_console;
+
+--
+-- PostgreSQL database dump complete
+--
+
