@@ -340,8 +340,11 @@ pr_sched_added_t pr_sched_add(pr_sched_t *self, const pr_sched_row_t *row, void 
     endpoint_t *endpoint = endpoint_of(self, row->endpoint_id);
     if (!endpoint)
         return PR_SCHED_NOT_OURS;
-    if (pr_map_get(self->jobs, (uint64_t)row->seq))
+    job_t *known = pr_map_get(self->jobs, (uint64_t)row->seq);
+    if (known && known->view.salt == row->salt)
         return PR_SCHED_KNOWN;
+    if (known) /* its move was undone, and the number went to another job */
+        sched_job_remove(self, known);
     if (endpoint->jobs[row->class_no] >= endpoint_keep(self, endpoint)) {
         if (row->dated)
             pr_sched_dated(self, row->endpoint_id, row->class_no, row->due_in_ms, now_ms);
@@ -357,6 +360,15 @@ pr_sched_added_t pr_sched_add(pr_sched_t *self, const pr_sched_row_t *row, void 
     else
         make_ready(self, job, false, now_ms);
     return PR_SCHED_KEPT;
+}
+
+void pr_sched_unproven(pr_sched_t *self, const int64_t durable[PR_SCHED_CLASSES])
+{
+    size_t cursor = 0;
+    job_t *job;
+    while ((job = pr_map_next(self->jobs, &cursor, NULL)))
+        if (job->state == JOB_READY && !job->dated && job->view.seq > durable[job->view.class_no])
+            sched_job_remove(self, job);
 }
 
 void pr_sched_paged(pr_sched_t *self, int64_t endpoint_id, uint8_t class_no, bool more,

@@ -160,6 +160,9 @@ void pr_sched_dated(pr_sched_t *self, int64_t endpoint_id, uint8_t class_no, int
 
 pr_sched_added_t pr_sched_add(pr_sched_t *self, const pr_sched_row_t *row, void *payload,
                               int64_t now_ms);
+/* The database may have lost moves of first tries after durable (per class): those that are ready are forgotten and come
+ * again by pr_sched_add; one that comes with another salt replaces what stands in its place. */
+void pr_sched_unproven(pr_sched_t *self, const int64_t durable[PR_SCHED_CLASSES]);
 /* A page that was asked for has been read: more = it was full. The next due time is then asked by the io (next_due). */
 void pr_sched_paged(pr_sched_t *self, int64_t endpoint_id, uint8_t class_no, bool more,
                     int64_t now_ms);

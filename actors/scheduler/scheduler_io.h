@@ -176,6 +176,9 @@ typedef struct io_t {
     uint32_t blocked_classes; /* bit c: load_new met a job of an endpoint we do not know yet */
     int64_t cursor[PR_SCHED_CLASSES], hinted[PR_SCHED_CLASSES];
     bool cursors_known;
+    int64_t
+        durable[PR_SCHED_CLASSES]; /* the cursor that our last answered beat has carried to disk */
+    int64_t beat_cursor[PR_SCHED_CLASSES]; /* the cursor when the beat under way was sent */
     int64_t poll_at_ms;
     adoption_t adoption;
     int64_t

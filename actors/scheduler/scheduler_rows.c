@@ -157,9 +157,12 @@ static void on_new(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_
         rows_load_endpoints(io);
         return; /* its answer polls again */
     }
-    for (int c = 0; c < PR_SCHED_CLASSES; c++)
+    for (int c = 0; c < PR_SCHED_CLASSES; c++) {
         if (count[c] == io->load_max)
             io->poll_at_ms = io->now_ms;
+        else if (io->hinted[c] > io->cursor[c])
+            io->hinted[c] = io->cursor[c]; /* a move that was announced and undone */
+    }
 }
 
 void rows_poll(io_t *io)
@@ -480,19 +483,28 @@ void rows_load_cancelled(io_t *io)
 
 /* ---- forgetting ---- */
 
+/* Moves commit without waiting for the disk (docs/protocol.md, section 1): a crash of Postgres may undo some that we
+ * have read already, and the relay makes them anew, perhaps with other numbers. What lies behind our last answered beat is
+ * safe, because a beat does wait for the disk; all first tries after it are read again. */
 void rows_reconnect(io_t *io)
 {
+    adoption_t *adoption = &io->adoption;
     io->loading_new = io->loading_endpoints = io->loading_cancelled = false;
-    if (io->adoption
-            .active) { /* loading is a loop over what is owned and not loaded: from its start */
-        rows_adopt(io);
-    } else if (io->cursors_known) { /* what we knew of dated jobs may be behind */
-        memcpy(io->adoption.shards, io->owned, sizeof io->adoption.shards);
-        memcpy(io->adoption.lo, io->cursor, sizeof io->adoption.lo);
-        memcpy(io->adoption.hi, io->cursor, sizeof io->adoption.hi);
-        io->adoption.active = true;
-        adopt_dated(io);
+    if (!io->cursors_known && !adoption->active)
+        return; /* nothing was read yet */
+    int64_t low[PR_SCHED_CLASSES];
+    batch_low(io, low);
+    for (int c = 0; c < PR_SCHED_CLASSES; c++) {
+        adoption->lo[c] = low[c] - 1 < io->durable[c] ? low[c] - 1 : io->durable[c];
+        io->hinted[c] = 0;
     }
+    adoption->former = adoption->former && adoption->active;
+    for (size_t i = 0; i < sizeof adoption->shards; i++)
+        adoption->shards[i] =
+            (uint8_t)(io->owned[i] | (adoption->active ? adoption->shards[i] : 0));
+    pr_sched_unproven(io->sched, io->durable);
+    io->cursors_known = false;
+    rows_adopt(io);
 }
 
 void rows_forget(io_t *io)
@@ -505,4 +517,6 @@ void rows_forget(io_t *io)
     io->heard_wanted_ms = INT64_MAX;
     io->cancel_horizon[0] = '\0';
     memset(io->hinted, 0, sizeof io->hinted);
+    for (int c = 0; c < PR_SCHED_CLASSES; c++)
+        io->durable[c] = (int64_t)c << CLASS_SHIFT;
 }

@@ -103,7 +103,7 @@ static void acquire(io_t *io)
 void session_acquired_loaded(io_t *io)
 {
     pr_actor_ready(io->actor); /* what is committed from here on leaves at once */
-    acquire(io); /* there may be more */
+    acquire(io);               /* there may be more */
 }
 
 /* After a reconnect: an acquisition whose outcome is unknown may have given us shards that we never loaded. */
@@ -329,6 +329,7 @@ static void on_beat(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error
         for (int i = 0; i < io->nobserved; i++)
             io->observed[i].since_ms = io->now_ms;
     io->beat_ok_ms = io->beat_sent_ms;
+    memcpy(io->durable, io->beat_cursor, sizeof io->durable);
     int target = pr_rows_i32(rows, 0, 1), owned = pr_rows_i32(rows, 0, 2);
     watch_others(io, rows);
     if (owned < target && io->now_ms >= io->acquire_at_ms)
@@ -348,6 +349,8 @@ static void beat(io_t *io)
     if (pr_db_query(io->db, PR_SQL_SCHEDULER_BEAT, io->params, on_beat, io) == PR_OK) {
         io->beating = true;
         io->beat_sent_ms = io->now_ms;
+        memcpy(io->beat_cursor, io->cursors_known ? io->cursor : io->durable,
+               sizeof io->beat_cursor);
     }
 }
 

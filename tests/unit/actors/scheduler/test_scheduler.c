@@ -489,3 +489,28 @@ Test(scheduler, a_shard_that_is_given_up_empties_first)
     cr_assert_eq(h.freed, 2);
     harness_end(&h);
 }
+
+Test(scheduler, a_move_that_the_database_lost_is_read_again)
+{
+    harness_t h = harness_new();
+    add_job(&h, 1, 1, 1);
+    add_job(&h, 2, 2, 1);
+    add_job(&h, 3, 3, 1);
+    cr_assert_eq(next(&h), 1);
+    cr_assert_eq(next(&h), 2);
+    int64_t durable[PR_SCHED_CLASSES] = {0, 1, 0};
+    pr_sched_unproven(h.sched, durable); /* Postgres restarted: 2 and 3 may be other jobs now */
+    drain(&h);
+    cr_assert_eq(h.freed, 1, "3 was ready: it is read again");
+    pr_sched_row_t same = row_of(2, 2, 1);
+    cr_assert_eq(add(&h, &same), PR_SCHED_KNOWN, "2 is what it was, and under way");
+    pr_sched_row_t other = row_of(2, 9, 1);
+    other.salt = 777;
+    cr_assert_eq(add(&h, &other), PR_SCHED_KEPT, "2 is another job now");
+    outcome(&h, 2, 0, PR_OUTCOME_DELIVERED);
+    drain(&h);
+    cr_assert(action_of(&h, PR_SCHED_STALE), "the old one's outcome touches nothing");
+    const pr_sched_job_t *job = pr_sched_next(h.sched, 1, h.now_ms);
+    cr_assert(job && job->seq == 2 && job->salt == 777);
+    harness_end(&h);
+}
