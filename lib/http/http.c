@@ -110,6 +110,7 @@ pr_http_t *pr_http_new(const pr_http_limits_t *limits)
     self->timer_at_ms = self->sweep_at_ms = INT64_MAX;
     self->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     self->multi = curl_multi_init();
+    self->template = transfer_template(self);
     pr_assert(self->epoll_fd >= 0 && self->multi != NULL);
     curl_multi_setopt(self->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
     curl_multi_setopt(self->multi, CURLMOPT_SOCKETDATA, self);
@@ -137,6 +138,7 @@ void pr_http_destroy(pr_http_t **self)
         transfer_destroy(&transfer);
     }
     curl_multi_cleanup(http->multi);
+    curl_easy_cleanup(http->template);
     hosts_free(http);
     close(http->epoll_fd);
     pr_free(http->active);

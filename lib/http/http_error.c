@@ -138,14 +138,22 @@ static bool is_broken(CURLcode code)
            code == CURLE_GOT_NOTHING;
 }
 
+/* libcurl lets pass what was closed inside its headers, and status lines without a status. */
+static bool is_final(const transfer_t *transfer)
+{
+    long status = 0;
+    curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+    return transfer->headers_whole && status >= 200;
+}
+
 pr_http_error_t transfer_error(const transfer_t *transfer, CURLcode code, long verify)
 {
     if (transfer->headers_too_large)
         return PR_HTTP_HEADERS_TOO_LARGE;
     if (transfer->headers_bad)
         return PR_HTTP_BAD_RESPONSE;
-    if (code == CURLE_OK && !transfer->headers_whole)
-        return PR_HTTP_BAD_RESPONSE; /* closed inside the headers: libcurl lets it pass */
+    if (code == CURLE_OK && !is_final(transfer))
+        return PR_HTTP_BAD_RESPONSE;
     if (code == CURLE_WRITE_ERROR && transfer->truncated)
         return PR_HTTP_OK; /* we broke it off ourselves, with all that we wanted to read */
     if (code == CURLE_PEER_FAILED_VERIFICATION)
@@ -169,5 +177,6 @@ pr_http_error_t transfer_error(const transfer_t *transfer, CURLcode code, long v
         if (code_rows[i].code == code)
             return code_rows[i].error;
     }
-    return PR_HTTP_OWN_FAULT;
+    /* Once the request is out, whatever else libcurl objects to is the answer. */
+    return transfer->sends > 0 ? PR_HTTP_BAD_RESPONSE : PR_HTTP_OWN_FAULT;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by the files of lib/http only. A transfer is one easy handle with all its memory; it is
- * used again and again, so a request in steady state allocates nothing of ours.
+ * Shared by the files of lib/http only. A transfer is one request under way; its memory is used
+ * again for the next, its easy handle is not (http_transfer.c says why).
  */
 #ifndef PR_HTTP_HTTP_INTERNAL_H
 #define PR_HTTP_HTTP_INTERNAL_H
@@ -41,7 +41,7 @@ typedef enum {
 
 typedef struct transfer_t {
     pr_http_t *http;
-    CURL *easy;
+    CURL *easy; /* of this request only; NULL between */
     struct transfer_t *next_free;
     int index; /* in http->active */
     host_t *host;
@@ -68,15 +68,13 @@ typedef struct transfer_t {
     pr_buffer_t body;         /* of the response */
     pr_buffer_t text;         /* header lines of the request, each ending in NUL */
     struct curl_slist *lines; /* PR_HTTP_HEADERS_MAX nodes that point into text */
-    char *ca_pem;             /* what the handle was last given, to skip setting it again */
-    char *egress;
-    int http2; /* 0, 1; -1: not set yet */
 } transfer_t;
 
 struct pr_http_t {
     pr_http_limits_t limits;
     char *user_agent;
     CURLM *multi;
+    CURL *template;
     int epoll_fd;
     int64_t now_ms;      /* of the present run or start */
     int64_t timer_at_ms; /* libcurl's wish; INT64_MAX: none */
@@ -94,6 +92,8 @@ pr_http_error_t transfer_error(const transfer_t *transfer, CURLcode code, long v
 pr_http_error_t transfer_connect_timeout(const transfer_t *transfer);
 
 /* http_transfer.c */
+/* The handle that all others are copies of; never performed. */
+CURL *transfer_template(pr_http_t *http);
 transfer_t *transfer_new(pr_http_t *http);
 void transfer_destroy(transfer_t **self);
 PR_CHECK pr_rc_t transfer_prepare(transfer_t *self, const pr_http_request_t *request,

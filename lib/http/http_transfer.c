@@ -2,10 +2,12 @@
  *
  * One transfer: its easy handle, what libcurl calls back about it, and its options.
  *
- * Handles are not curl_easy_reset between requests: options that never differ are set once
- * (set_constants), those that differ are ALL set for each request (transfer_prepare). A reset would
- * cost some forty calls and as many string copies a request. Whoever adds an option to
- * transfer_prepare sets it on every road through it.
+ * Each request has a handle of its own, a copy of one template that has all options which never
+ * differ and is never performed itself. A handle must NOT be used twice with libcurl 7.88: it keeps
+ * a pointer to the last header of the response before (state.prevhead), and an answer whose first
+ * header line begins with a space, as if it were folded, makes it read freed memory. Any
+ * receiver can send that; tests/fuzz/fuzz_http_response.c found it. curl_easy_reset does not help.
+ * Connections are kept all the same: they belong to the multi handle.
  */
 #include "base/alloc.h"
 #include "base/assert.h"
@@ -165,29 +167,41 @@ static int on_close(void *arg, curl_socket_t fd)
     return close(fd);
 }
 
-static void set_callbacks(transfer_t *self)
+/* What a copy of the template has of its own. */
+static void set_owner(transfer_t *self)
 {
     CURL *easy = self->easy;
     SET(easy, CURLOPT_PRIVATE, self);
-    SET(easy, CURLOPT_WRITEFUNCTION, on_body);
     SET(easy, CURLOPT_WRITEDATA, self);
-    SET(easy, CURLOPT_HEADERFUNCTION, on_header);
     SET(easy, CURLOPT_HEADERDATA, self);
-    SET(easy, CURLOPT_PREREQFUNCTION, on_request);
     SET(easy, CURLOPT_PREREQDATA, self);
-    SET(easy, CURLOPT_SSL_CTX_FUNCTION, on_tls);
     SET(easy, CURLOPT_SSL_CTX_DATA, self);
-    SET(easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
     SET(easy, CURLOPT_OPENSOCKETDATA, self);
-    /* A connection outlives the transfer that made it: its close belongs to the whole. */
-    SET(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
-    SET(easy, CURLOPT_CLOSESOCKETDATA, self->http);
 }
 
-static void set_constants(transfer_t *self)
+static void set_callbacks(pr_http_t *http, CURL *easy)
 {
-    const pr_http_limits_t *limits = &self->http->limits;
-    CURL *easy = self->easy;
+    SET(easy, CURLOPT_WRITEFUNCTION, on_body);
+    SET(easy, CURLOPT_HEADERFUNCTION, on_header);
+    SET(easy, CURLOPT_PREREQFUNCTION, on_request);
+    SET(easy, CURLOPT_SSL_CTX_FUNCTION, on_tls);
+    SET(easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
+    /* A connection outlives the transfer that made it: its close belongs to the whole. */
+    SET(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+    SET(easy, CURLOPT_CLOSESOCKETDATA, http);
+}
+
+/* The system's bundle goes in by file name and without a directory: only so does libcurl keep the
+ * parsed store for the next connection; parsing it takes 20 ms. */
+static void set_system_ca(CURL *easy)
+{
+    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+    SET(easy, CURLOPT_CAINFO, info->cainfo);
+    SET(easy, CURLOPT_CAPATH, info->cainfo != NULL ? NULL : info->capath);
+}
+
+static void set_constants(const pr_http_limits_t *limits, CURL *easy)
+{
     SET(easy, CURLOPT_NOSIGNAL, 1L);
     SET(easy, CURLOPT_QUICK_EXIT, 1L); /* else a hanging look-up is joined, and blocks us all */
     SET(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -197,7 +211,9 @@ static void set_constants(transfer_t *self)
     SET(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
     SET(easy, CURLOPT_PATH_AS_IS, 1L);
     SET(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    SET(easy, CURLOPT_PROXY, ""); /* "" shuts the environment out */
     SET(easy, CURLOPT_NOPROXY, "");
+    SET(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     SET(easy, CURLOPT_ACCEPT_ENCODING, NULL);
     SET(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
@@ -215,19 +231,37 @@ static void set_constants(transfer_t *self)
     SET(easy, CURLOPT_POST, 1L);
 }
 
+CURL *transfer_template(pr_http_t *http)
+{
+    CURL *easy = curl_easy_init();
+    pr_assert(easy != NULL);
+    set_callbacks(http, easy);
+    set_constants(&http->limits, easy);
+    set_system_ca(easy);
+    return easy;
+}
+
 transfer_t *transfer_new(pr_http_t *http)
 {
     transfer_t *self = PR_NEW(transfer_t);
     self->http = http;
-    self->easy = curl_easy_init();
-    pr_assert(self->easy != NULL);
     self->lines = pr_calloc(PR_HTTP_HEADERS_MAX, sizeof(*self->lines));
-    self->http2 = -1;
     pr_buffer_init(&self->body, http->limits.max_read_bytes);
     pr_buffer_init(&self->text, REQUEST_TEXT_MAX);
-    set_callbacks(self);
-    set_constants(self);
     return self;
+}
+
+void transfer_rest(transfer_t *self)
+{
+    if (self->easy != NULL)
+        curl_easy_cleanup(self->easy);
+    self->easy = NULL;
+    self->phase = PHASE_IDLE;
+    self->done = NULL;
+    if (self->body.room > KEEP_ROOM_BYTES)
+        pr_buffer_free(&self->body);
+    if (self->text.room > KEEP_ROOM_BYTES)
+        pr_buffer_free(&self->text);
 }
 
 void transfer_destroy(transfer_t **self)
@@ -236,23 +270,11 @@ void transfer_destroy(transfer_t **self)
     *self = NULL;
     if (transfer == NULL)
         return;
-    curl_easy_cleanup(transfer->easy);
+    transfer_rest(transfer);
     pr_buffer_free(&transfer->body);
     pr_buffer_free(&transfer->text);
     pr_free(transfer->lines);
-    pr_free(transfer->ca_pem);
-    pr_free(transfer->egress);
     pr_free(transfer);
-}
-
-void transfer_rest(transfer_t *self)
-{
-    self->phase = PHASE_IDLE;
-    self->done = NULL;
-    if (self->body.room > KEEP_ROOM_BYTES)
-        pr_buffer_free(&self->body);
-    if (self->text.room > KEEP_ROOM_BYTES)
-        pr_buffer_free(&self->text);
 }
 
 static bool line_ok(const char *line)
@@ -321,70 +343,58 @@ static pr_rc_t set_egress(transfer_t *self, const char *egress, pr_error_t *erro
         return pr_error_set(error, PR_BAD, "http", "",
                             "egress must be http://, https://, socks5://, socks5h://, "
                             "address:IP or interface:NAME");
-    if (self->egress != NULL && strcmp(self->egress, egress) == 0)
-        return PR_OK;
     const char *address = after_prefix(egress, "address:");
     const char *name = after_prefix(egress, "interface:");
     PR_CLEANUP_FREE char *from = address != NULL ? pr_asprintf("host!%s", address)
                                  : name != NULL  ? pr_asprintf("if!%s", name)
                                                  : NULL;
     self->proxied = is_proxy(egress);
-    SET(self->easy, CURLOPT_PROXY, self->proxied ? egress : ""); /* "" shuts the environment out */
-    SET(self->easy, CURLOPT_INTERFACE, from);
-    pr_free(self->egress);
-    self->egress = pr_strdup(egress);
+    if (self->proxied)
+        SET(self->easy, CURLOPT_PROXY, egress);
+    if (from != NULL)
+        SET(self->easy, CURLOPT_INTERFACE, from);
     return PR_OK;
 }
 
-/* The system's bundle goes in by file name and without a directory: only so does libcurl keep the
- * parsed store for the next connection; parsing it takes 20 ms. */
 static void set_ca(transfer_t *self, const char *ca_pem)
 {
-    ca_pem = ca_pem == NULL ? "" : ca_pem;
-    if (self->ca_pem != NULL && strcmp(self->ca_pem, ca_pem) == 0)
+    if (ca_pem == NULL || ca_pem[0] == '\0')
         return;
-    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
-    if (ca_pem[0] != '\0') {
-        struct curl_blob blob = {(void *)(uintptr_t)ca_pem, strlen(ca_pem), CURL_BLOB_COPY};
-        SET(self->easy, CURLOPT_CAINFO_BLOB, &blob);
-        SET(self->easy, CURLOPT_CAPATH, NULL);
-    } else {
-        SET(self->easy, CURLOPT_CAINFO_BLOB, NULL);
-        SET(self->easy, CURLOPT_CAINFO, info->cainfo);
-        SET(self->easy, CURLOPT_CAPATH, info->cainfo != NULL ? NULL : info->capath);
-    }
-    pr_free(self->ca_pem);
-    self->ca_pem = pr_strdup(ca_pem);
+    struct curl_blob blob = {(void *)(uintptr_t)ca_pem, strlen(ca_pem), CURL_BLOB_COPY};
+    SET(self->easy, CURLOPT_CAINFO_BLOB, &blob); /* instead of the system's bundle */
+    SET(self->easy, CURLOPT_CAPATH, NULL);
 }
 
-static void set_http2(transfer_t *self, bool http2)
+static void set_http2(transfer_t *self)
 {
-    if (self->http2 == (int)http2)
-        return;
-    self->http2 = http2;
-    SET(self->easy, CURLOPT_HTTP_VERSION,
-        http2 ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
-    /* With HTTP/2 one connection serves many: wait for it rather than open another beside it. */
-    SET(self->easy, CURLOPT_PIPEWAIT, http2 ? 1L : 0L);
+    SET(self->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    /* One connection serves many: wait for it rather than open another beside it. */
+    SET(self->easy, CURLOPT_PIPEWAIT, 1L);
 }
 
 pr_rc_t transfer_prepare(transfer_t *self, const pr_http_request_t *request, pr_error_t *error)
 {
+    self->easy = curl_easy_duphandle(self->http->template);
+    pr_assert(self->easy != NULL);
+    set_owner(self);
     pr_rc_t rc = link_headers(self, request, error);
     if (rc == PR_OK)
         rc = set_egress(self, request->egress, error);
     if (rc != PR_OK)
         return rc;
     set_ca(self, request->ca_pem);
-    set_http2(self, request->http2);
+    if (request->http2)
+        set_http2(self);
     int64_t total_ms = request->total_ms > 0 ? request->total_ms : self->http->limits.total_ms;
     total_ms = total_ms < INT_MAX ? total_ms : INT_MAX;
     CURL *easy = self->easy;
     SET(easy, CURLOPT_URL, request->url);
     SET(easy, CURLOPT_POSTFIELDSIZE, (long)request->body.len);
     SET(easy, CURLOPT_POSTFIELDS, request->body.len > 0 ? (const char *)request->body.data : "");
-    SET(easy, CURLOPT_FRESH_CONNECT, request->fresh ? 1L : 0L);
-    SET(easy, CURLOPT_FORBID_REUSE, request->fresh ? 1L : 0L);
+    if (request->fresh) {
+        SET(easy, CURLOPT_FRESH_CONNECT, 1L);
+        SET(easy, CURLOPT_FORBID_REUSE, 1L);
+    }
     SET(easy, CURLOPT_TIMEOUT_MS, (long)total_ms + 500); /* the floor under http.c's sweep */
     self->total_at_ms = self->http->now_ms + total_ms;
     self->done = request->done;

@@ -357,6 +357,8 @@ def broken_http():
                   + b"\r\n0\r\n\r\n", close)),
         Case("more than the length says is no part of the answer", D, 200, "",
              says(OK + b"GARBAGE" * 10, close), b"SUCCESS"),
+        Case("a folded line where the first header is due", U, None, "protocol",
+             says(b"HTTP/.11 200\rMOTK\n folded: chunked\r\n\r\n4\r\nSUCC", close)),
         Case("folded headers do no harm", D, 200, "",
              says(head + b"X-A: b\r\n c\r\nContent-Length: 7\r\n\r\nSUCCESS")),
         Case("bare line feeds are read", D, 200, "",

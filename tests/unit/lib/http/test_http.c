@@ -267,6 +267,26 @@ Test(http, the_request_is_what_was_asked_for)
     server_stop(&server);
 }
 
+/* Found by fuzz_http_response: libcurl 7.88 reads freed memory when a handle is used again and the
+ * first header line of the answer looks folded. ASan sees it. */
+Test(http, a_folded_first_header_after_another_answer)
+{
+    server_t server = {.answer = "HTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: 0\r\n\r\n"};
+    server_t folded = {.answer = "HTTP/.11 200\rMOTK\n folded: chunked\r\n\r\n4\r\nSUCC",
+                       .close_after = true};
+    server_start(&server);
+    server_start(&folded);
+    pr_http_t *http = pr_http_new(&quick);
+    for (int i = 0; i < 3; i++) {
+        cr_expect_eq(post(http, &server).code, 200);
+        seen_t seen = post(http, &folded);
+        cr_expect_eq(seen.error, PR_HTTP_BAD_RESPONSE, "%s", pr_http_error_name(seen.error));
+    }
+    pr_http_destroy(&http);
+    server_stop(&server);
+    server_stop(&folded);
+}
+
 Test(http, reading_stops_at_the_bound)
 {
     PR_CLEANUP_FREE char *answer = pr_calloc(200001, 1);
