@@ -126,7 +126,7 @@ sanitized() {
     chmod 1777 "$reports" # actors may run as another user
     export ASAN_OPTIONS="log_path=$reports/asan:detect_stack_use_after_return=1:strict_string_checks=1"
     export UBSAN_OPTIONS="log_path=$reports/ubsan:print_stacktrace=1"
-    export LSAN_OPTIONS="suppressions=$home/tests/support/lsan.supp:print_suppressions=0"
+    export LSAN_OPTIONS="suppressions='$home/tests/support/lsan.supp':print_suppressions=0"
     PR_SANITIZED=$name PR_TEST_PRESET=$name BUILD_DIR=$home/build/$name tests/run "$pattern" ||
         status=1
     if [ -n "$(ls -A "$reports")" ]; then
