@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arguments of the operators' commands: one table per command says which options there are; the parser, the checks and
- * --help are made of it. `--name VALUE` and `--name=VALUE`; `--` ends the options; "-7" is no option but
- * a number. The options of every command (PR_ARGS_COMMON) are added by the parser:
+ * Arguments of the operators' commands: one table per command says which options there are; the
+ * parser, the checks and --help are made of it. `--name VALUE` and `--name=VALUE`; `--` ends the
+ * options; "-7" is no option but a number. The options of every command (PR_ARGS_COMMON) are added
+ * by the parser:
  *   --json --help --config FILE --set KEY=VALUE --database-url URL --operator NAME
  *
  * Nothing is printed here but --help. Strings are borrowed from argv.
@@ -80,8 +81,8 @@ typedef struct {
     int (*fn)(const pr_args_t *args); /* returns an exit code */
 } pr_subcommand_t;
 
-/* `postrider GROUP SUBCOMMAND ...`: parses and calls; --help of the group lists them. table ends with
- * name NULL. Returns an exit code (cli/command.h). */
+/* `postrider GROUP SUBCOMMAND ...`: parses and calls; --help of the group lists them. table ends
+ * with name NULL. Returns an exit code (cli/command.h). */
 int pr_args_group(const char *group, const pr_subcommand_t *table, int argc, char **argv);
 /* The same for a command without subcommands. */
 int pr_args_single(const pr_subcommand_t *command, int argc, char **argv);

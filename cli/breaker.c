@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * postrider breaker: which endpoints are held back, and a person's word on it. The circuit-breaker actor is asked; when it is away
- * forces are written to the database, where the schedulers see them within 2 s.
+ * postrider breaker: which endpoints are held back, and a person's word on it. The circuit-breaker
+ * actor is asked; when it is away forces are written to the database, where the schedulers see them
+ * within 2 s.
  */
 #include "cli/breaker.h"
 
@@ -65,7 +66,8 @@ static void put_moved(json_t *list, const Postrider__V1__BreakerMoved *moved)
                                           "open_ms", (json_int_t)moved->open_ms));
 }
 
-/* Rows of breaker_list: endpoint_id, merchant_id, name, url, state, state_reason, state_at, forced. */
+/* Rows of breaker_list: endpoint_id, merchant_id, name, url, state, state_reason, state_at,
+ * forced. */
 static void put_row(json_t *list, const pr_rows_t *rows, int row)
 {
     json_t *one = find_breaker(list, pr_rows_i64(rows, row, 0));
@@ -110,7 +112,8 @@ static void print_list(json_t *list)
     }
 }
 
-/* What the actor says joined with what the database says; an actor that is away is told of, not fatal. */
+/* What the actor says joined with what the database says; an actor that is away is told of, not
+ * fatal. */
 static int list_breakers(pr_console_t *console, int64_t endpoint_id)
 {
     Postrider__V1__BreakerQuery query = POSTRIDER__V1__BREAKER_QUERY__INIT;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * postrider check: looks whether what must always hold does hold (sql: check_invariants). A broken invariant is a bug or a
- * damaged database; a lag is something that stands still, such as an actor that does not run.
+ * postrider check: looks whether what must always hold does hold (sql: check_invariants). A broken
+ * invariant is a bug or a damaged database; a lag is something that stands still, such as an actor
+ * that does not run.
  */
 #include "cli/check.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void print_error(const char *fmt, va_list args)
+static void __attribute__((format(printf, 1, 0))) print_error(const char *fmt, va_list args)
 {
     fputs("postrider: ", stderr);
     vfprintf(stderr, fmt, args);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an operator's command stands on: configuration, one connection as postrider_console, the operator's name, and
- * rows printed as a table for people or as JSON for programs.
+ * What an operator's command stands on: configuration, one connection as postrider_console, the
+ * operator's name, and rows printed as a table for people or as JSON for programs.
  *
- * Errors are printed to stderr here ("postrider: ..."), with the database's hint; the functions return what the command should
- * exit with (cli/command.h): usage for a wrong argument (PR003, PR008), failed for everything else.
+ * Errors are printed to stderr here ("postrider: ..."), with the database's hint; the functions
+ * return what the command should exit with (cli/command.h): usage for a wrong argument (PR003,
+ * PR008), failed for everything else.
  */
 #ifndef PR_CLI_CONSOLE_H
 #define PR_CLI_CONSOLE_H

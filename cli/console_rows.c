@@ -78,7 +78,8 @@ static json_t *list_of(const char *text)
     return list;
 }
 
-/* Text that is not UTF-8 cannot be JSON: the database gives UTF-8, so this is for the eye of a debugger. */
+/* Text that is not UTF-8 cannot be JSON: the database gives UTF-8, so this is for the eye of a
+ * debugger. */
 static json_t *text_of(const char *text)
 {
     json_t *value = json_string(text);

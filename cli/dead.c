@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * postrider dead: deliveries that will not be tried again, until a person says so. A redrive keeps id and bytes, begins the
- * retry list anew, and goes on counting attempts.
+ * postrider dead: deliveries that will not be tried again, until a person says so. A redrive keeps
+ * id and bytes, begins the retry list anew, and goes on counting attempts.
  */
 #include "cli/dead.h"
 
@@ -230,8 +230,8 @@ static int count_matching(pr_console_t *console, const pr_args_t *args, const ch
                : code;
 }
 
-/* In small transactions, oldest first, as many as there are now: one that dies again meanwhile is the newest, so it is not
- * driven twice. */
+/* In small transactions, oldest first, as many as there are now: one that dies again meanwhile is
+ * the newest, so it is not driven twice. */
 static int redrive_now(pr_console_t *console, const pr_args_t *args, const char *filter)
 {
     int64_t left = 0, total = 0, count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * postrider merchant: who is told, where, and how. Each change goes through a function of the database that also writes
- * the audit; the schedulers act on it within 2 s.
+ * postrider merchant: who is told, where, and how. Each change goes through a function of the
+ * database that also writes the audit; the schedulers act on it within 2 s.
  */
 #include "cli/merchant.h"
 

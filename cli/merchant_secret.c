@@ -14,7 +14,8 @@
 
 #define FILE_MAX 4096
 
-/* At most FILE_MAX - 1 bytes, terminated, trailing white space cut. False: it cannot be read, or is longer. */
+/* At most FILE_MAX - 1 bytes, terminated, trailing white space cut. False: it cannot be read, or is
+ * longer. */
 static bool read_file(const char *path, char out[FILE_MAX], size_t *len)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rbe");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An endpoint's secret on its way in: read from a file or made, checked against the signature scheme, sealed.
+ * An endpoint's secret on its way in: read from a file or made, checked against the signature
+ * scheme, sealed.
  */
 #ifndef PR_CLI_MERCHANT_SECRET_H
 #define PR_CLI_MERCHANT_SECRET_H
@@ -15,7 +16,8 @@ typedef struct {
     bool is_public;     /* shown is a public key */
 } pr_cli_secret_t;
 
-/* file: NULL = make one; "-" = standard input. Prints what is wrong; returns an exit code. Wipe it in any case. */
+/* file: NULL = make one; "-" = standard input. Prints what is wrong; returns an exit code. Wipe it
+ * in any case. */
 PR_CHECK int pr_cli_secret_get(pr_cli_secret_t *out, const pr_console_t *console,
                                const char *merchant_id, const char *scheme, const char *file);
 void pr_cli_secret_wipe(pr_cli_secret_t *self);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The settings of an endpoint as options of `merchant add` and `merchant set`, and as the JSON object that the database
- * takes (endpoint_patch in sql/migrations/0005_create_operator_functions.sql).
+ * The settings of an endpoint as options of `merchant add` and `merchant set`, and as the JSON
+ * object that the database takes (endpoint_patch in
+ * sql/migrations/0005_create_operator_functions.sql).
  */
 #ifndef PR_CLI_MERCHANT_SETTINGS_H
 #define PR_CLI_MERCHANT_SETTINGS_H
@@ -28,7 +29,8 @@
     {"no-http2", PR_ARG_FLAG, NULL, "HTTP/1.1 only", 0, 0}
 /* clang-format on */
 
-/* Gives *settings, an object of what was given ({} when nothing was). Prints what is wrong; returns an exit code. */
+/* Gives *settings, an object of what was given ({} when nothing was). Prints what is wrong; returns
+ * an exit code. */
 PR_CHECK int pr_endpoint_settings(const pr_args_t *args, json_t **settings);
 
 #endif

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A move may overtake another on its way over two brokers: one that is older than the last by less than
- * this is such a latecomer. Older still is another machine's clock, and is believed. */
+/* A move may overtake another on its way over two brokers: one that is older than the last by less
+ * than this is such a latecomer. Older still is another machine's clock, and is believed. */
 #define LATECOMER_US (10 * 1000 * 1000)
 
 struct pr_watch_t {

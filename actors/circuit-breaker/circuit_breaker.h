@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * circuit-breaker, the decisions: what is known of every endpoint that is not well, whom to tell, what to
- * write down. The gate itself (5 in a row open it, one probe) is the scheduler's that owns the
- * endpoint; this is the gatherer (protocol.md, 2).
+ * circuit-breaker, the decisions: what is known of every endpoint that is not well, whom to tell,
+ * what to write down. The gate itself (5 in a row open it, one probe) is the scheduler's that owns
+ * the endpoint; this is the gatherer (protocol.md, 2).
  *
- * Model. An entry per endpoint that fails, is not closed, or is forced; none for a healthy one. Facts are
- * hints and may be lost, so each decision can be made again from the next fact:
+ * Model. An entry per endpoint that fails, is not closed, or is forced; none for a healthy one.
+ * Facts are hints and may be lost, so each decision can be made again from the next fact:
  *   failures in a row       > failing_limit: alert merchant_failing, once per episode (N19)
- *   closed -> open          alert breaker_open, and the endpoint is marked as failing in the database
- *   failing for off_after   switched off, reason "failing" (states.md); the SQL looks again before it does
+ *   closed -> open          alert breaker_open; the database marks the endpoint as failing
+ *   failing for off_after   switched off, reason "failing"; the SQL looks again before it does
  *   410                     switched off, reason "410"
- *   a success               the episode ends: mark removed, alerts resolved, reason "failing" lifted
+ *   a success               the episode ends: mark and alerts go, reason "failing" is lifted
  * What must be in the database is a wish of the entry until its statement is confirmed; wishes are
  * asked again every RETRY_MS. A person's command is saved first, then broadcast, then answered.
  *
@@ -143,12 +143,14 @@ pr_watch_t *pr_watch_new(const pr_watch_policy_t *policy, uint64_t seed);
 void pr_watch_destroy(pr_watch_t **self);
 void pr_watch_set_policy(pr_watch_t *self, const pr_watch_policy_t *policy);
 
-/* One event; at most PR_WATCH_ACTIONS_MAX actions, to be carried out in this order. Returns their number. */
+/* One event; at most PR_WATCH_ACTIONS_MAX actions, to be carried out in this order. Returns their
+ * number. */
 int pr_watch_step(pr_watch_t *self, const pr_watch_event_t *event, int64_t now_ms,
                   pr_watch_action_t actions[PR_WATCH_ACTIONS_MAX]);
 int64_t pr_watch_deadline_ms(const pr_watch_t *self); /* when it wants a TICK; INT64_MAX = never */
 
-/* Walks the entries whose breaker is not closed; *cursor starts at 0; NULL = the end. No step in between. */
+/* Walks the entries whose breaker is not closed; *cursor starts at 0; NULL = the end. No step in
+ * between. */
 const pr_watch_endpoint_t *pr_watch_next(const pr_watch_t *self, size_t *cursor);
 /* The entry of one endpoint, or NULL when it is well. */
 const pr_watch_endpoint_t *pr_watch_find(const pr_watch_t *self, int64_t endpoint_id);

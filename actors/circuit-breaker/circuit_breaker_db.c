@@ -3,6 +3,7 @@
  * circuit-breaker, the statements: sql/queries/circuit-breaker.
  */
 #include "actors/circuit-breaker/circuit_breaker_private.h"
+#include "base/alloc.h"
 #include "base/assert.h"
 #include "base/log.h"
 #include "sql/circuit_breaker.h"
@@ -81,20 +82,21 @@ static void on_saved(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_erro
 
 static int statement_of(pr_watch_wish_t wish)
 {
-    switch (wish) {
-    case PR_WATCH_WISH_CLEAR:
-        return PR_SQL_CIRCUIT_BREAKER_CLEAR_FAILING;
-    case PR_WATCH_WISH_MARK:
-        return PR_SQL_CIRCUIT_BREAKER_MARK_FAILING;
-    case PR_WATCH_WISH_OFF_GONE:
-        return PR_SQL_CIRCUIT_BREAKER_DISABLE_GONE;
-    case PR_WATCH_WISH_OFF_FAILING:
-        return PR_SQL_CIRCUIT_BREAKER_DISABLE_FAILING;
-    case PR_WATCH_WISH_NONE:
-        break;
+    static const struct {
+        pr_watch_wish_t wish;
+        int statement;
+    } table[] = {
+        {PR_WATCH_WISH_CLEAR, PR_SQL_CIRCUIT_BREAKER_CLEAR_FAILING},
+        {PR_WATCH_WISH_MARK, PR_SQL_CIRCUIT_BREAKER_MARK_FAILING},
+        {PR_WATCH_WISH_OFF_GONE, PR_SQL_CIRCUIT_BREAKER_DISABLE_GONE},
+        {PR_WATCH_WISH_OFF_FAILING, PR_SQL_CIRCUIT_BREAKER_DISABLE_FAILING},
+    };
+    size_t at = 0;
+    while (at < PR_COUNT(table) && table[at].wish != wish) {
+        at++;
     }
-    pr_assert(!"a wish of the enum");
-    return -1;
+    pr_assert(at < PR_COUNT(table));
+    return table[at].statement;
 }
 
 static watch_save_t *free_save(watch_t *self)

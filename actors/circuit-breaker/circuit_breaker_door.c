@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * circuit-breaker, the door: its own ROUTER, where `postrider breaker` and the console ask and command.
- * Every question and every command gets one BreakerSnapshot.
+ * circuit-breaker, the door: its own ROUTER, where `postrider breaker` and the console ask and
+ * command. Every question and every command gets one BreakerSnapshot.
  */
 #include "actors/circuit-breaker/circuit_breaker_private.h"
 #include "base/alloc.h"

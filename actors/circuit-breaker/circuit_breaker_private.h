@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What circuit_breaker_io.c (life, facts), circuit_breaker_db.c (statements) and circuit_breaker_door.c (questions
- * and commands of people) share. Nobody else includes this.
+ * What circuit_breaker_io.c (life, facts), circuit_breaker_db.c (statements) and
+ * circuit_breaker_door.c (questions and commands of people) share. Nobody else includes this.
  */
 #ifndef PR_CIRCUIT_BREAKER_PRIVATE_H
 #define PR_CIRCUIT_BREAKER_PRIVATE_H

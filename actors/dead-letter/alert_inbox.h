@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Alerts that came as facts and are not written down yet: grouped by (kind, subject), bounded, oldest first.
+ * Alerts that came as facts and are not written down yet: grouped by (kind, subject), bounded,
+ * oldest first.
  *
- * A fact comes once; while the database is away it waits here. The same trouble reported again joins
- * the entry that waits (its message is the newest, its severity the gravest). When the inbox is
- * full a new trouble is dropped and counted: the row's own source of truth, if it has one, will tell
- * again. Plain data, no heap, no clock; embedded by its owner.
+ * A fact comes once; while the database is away it waits here. The same trouble reported again
+ * joins the entry that waits (its message is the newest, its severity the gravest). When the inbox
+ * is full a new trouble is dropped and counted: the row's own source of truth, if it has one, will
+ * tell again. Plain data, no heap, no clock; embedded by its owner.
  */
 #ifndef PR_ALERT_INBOX_H
 #define PR_ALERT_INBOX_H
@@ -46,7 +47,8 @@ typedef struct {
 } pr_alert_inbox_t;
 
 void pr_alert_inbox_init(pr_alert_inbox_t *self);
-/* PR_OK; PR_BAD: kind or subject empty or too long, or an unknown severity; PR_AGAIN: full, dropped.
+/* PR_OK; PR_BAD: kind or subject empty or too long, or an unknown severity; PR_AGAIN: full,
+ * dropped.
  * A long message is cut at a character's edge. */
 PR_CHECK pr_rc_t pr_alert_inbox_add(pr_alert_inbox_t *self, const char *kind, const char *subject,
                                     const char *severity, const char *message);

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * dead-letter, the decisions: which chore of the database is due, and when an alert's webhook is tried again.
+ * dead-letter, the decisions: which chore of the database is due, and when an alert's webhook is
+ * tried again.
  *
- * Model. The database knows everything; this decides when to look. Five chores, at most one of each under way:
+ * Model. The database knows everything; this decides when to look. Five chores, at most one of each
+ * under way:
  *   scan        the dead table -> alerts (the truth; a DeadFact only brings it forward)
  *   announce    alerts that SQL functions raised and nobody announced yet
  *   redrive     feeds the redrives that people ordered at a rate
  *   partitions  makes tomorrow's partitions
  *   retention   drops what nobody needs any more; again at once while it made progress
- * A chore that takes long is done less often (it may use 1/SHARE of the time), one that fails waits RETRY_MS.
+ * A chore that takes long is done less often (it may use 1/SHARE of the time), one that fails waits
+ * RETRY_MS.
  *
- * Alerts that came as facts wait in the inbox until they are written. A webhook post is tried at 0, 1, 5, 30
- * and 120 s, then given up; the row, the fact and the log line stay. Nothing here blocks anything else.
+ * Alerts that came as facts wait in the inbox until they are written. A webhook post is tried at 0,
+ * 1, 5, 30 and 120 s, then given up; the row, the fact and the log line stay. Nothing here blocks
+ * anything else.
  *
  * No clock, no I/O, no heap; one thread.
  */
@@ -109,7 +113,8 @@ typedef struct {
 void pr_dead_init(pr_dead_t *self, const pr_dead_policy_t *policy); /* policy is copied */
 void pr_dead_set_policy(pr_dead_t *self, const pr_dead_policy_t *policy);
 
-/* A slot (0..PR_DEAD_POSTS_MAX-1) for one more webhook post, due at once; -1: too many wait already. */
+/* A slot (0..PR_DEAD_POSTS_MAX-1) for one more webhook post, due at once; -1: too many wait
+ * already. */
 int pr_dead_post_new(pr_dead_t *self, int64_t now_ms);
 
 /* One event; at most PR_DEAD_ACTIONS_MAX actions, in this order. Returns their number. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * dead-letter, the webhook: each new alert as one JSON POST to alerts.webhook. Answered 2xx: done; anything else is
- * tried again by the step's list. The operator chose the address, so it may be a private one.
+ * dead-letter, the webhook: each new alert as one JSON POST to alerts.webhook. Answered 2xx: done;
+ * anything else is tried again by the step's list. The operator chose the address, so it may be a
+ * private one.
  */
 #include "actors/dead-letter/dead_letter_private.h"
 #include "base/alloc.h"

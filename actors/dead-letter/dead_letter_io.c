@@ -40,7 +40,8 @@ void dead_send_alert_fact(dead_t *self, const dead_alert_t *alert)
 
 /* ---- facts ---- */
 
-/* Alerts that a dead-letter actor itself put on the bus come back over the broker: they are rows already. */
+/* Alerts that a dead-letter actor itself put on the bus come back over the broker: they are rows
+ * already. */
 static bool is_own(const Postrider__V1__Envelope *envelope)
 {
     static const char name[] = "dead-letter-";

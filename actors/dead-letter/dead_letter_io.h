@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * dead-letter, the effects. Sockets: PULL from every broker (DeadFact, Alert); facts to the brokers (Alert). One connection to
- * Postgres as postrider_dead_letter; one HTTP client for alerts.webhook. No policy here.
+ * dead-letter, the effects. Sockets: PULL from every broker (DeadFact, Alert); facts to the brokers
+ * (Alert). One connection to Postgres as postrider_dead_letter; one HTTP client for alerts.webhook.
+ * No policy here.
  */
 #ifndef PR_DEAD_LETTER_IO_H
 #define PR_DEAD_LETTER_IO_H

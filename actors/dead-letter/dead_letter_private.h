@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What dead_letter_io.c (life, facts), dead_letter_db.c (chores) and dead_letter_hook.c (webhook) share. Nobody
- * else includes this.
+ * What dead_letter_io.c (life, facts), dead_letter_db.c (chores) and dead_letter_hook.c (webhook)
+ * share. Nobody else includes this.
  */
 #ifndef PR_DEAD_LETTER_PRIVATE_H
 #define PR_DEAD_LETTER_PRIVATE_H

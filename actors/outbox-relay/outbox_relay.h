@@ -2,20 +2,22 @@
  *
  * outbox-relay, the decisions: when to move which class of outbox rows into jobs.
  *
- * Model. A move is one SQL statement that takes the next frozen window of one class (protocol.md, 1) and
- * answers how many jobs it made. There is at most one move per class under way. A class is polled again
+ * Model. A move is one SQL statement that takes the next frozen window of one class (section 1 of
+ * protocol.md) and answers what it made. There is at most one move per class under way. A class
+ * is polled again
  *   at once          after a full move (there is more),
  *   after busy_ms    while it is in traffic: something was moved less than TRAFFIC_HOLD_MS ago,
  *   after idle_ms    otherwise,
  *   after a delay that doubles from idle_ms to scan_ms while moves fail (deadlock, no space ...),
- * and in no case later than scan_ms after the last one (N5). Due classes leave in one turn, P0 first, so
- * that they share a round trip; one that is due within busy_ms of another joins it.
+ * and in no case later than scan_ms after the last one (N5). Due classes leave in one turn, P0
+ * first, so that they share a round trip; one that is due within busy_ms of another joins it.
  *
- * Nothing is moved before the cluster was checked on this very connection: a database that was restored
- * from a dump has transaction ids below the cursor, and rows would be left behind in silence.
+ * Nothing is moved before the cluster was checked on this very connection: a database that was
+ * restored from a dump has transaction ids below the cursor, and rows would be left behind in
+ * silence.
  *
- * No clock, no I/O: time is an argument. No heap. One thread. Two relays may run at once; what one of
- * them moves, the other does not see (the tick's number is the compare-and-swap).
+ * No clock, no I/O: time is an argument. No heap. One thread. Two relays may run at once; what one
+ * of them moves, the other does not see (the tick's number is the compare-and-swap).
  */
 #ifndef PR_OUTBOX_RELAY_H
 #define PR_OUTBOX_RELAY_H
@@ -24,8 +26,8 @@
 #include <stdint.h>
 
 #define PR_RELAY_CLASSES 3
-/* Traffic is thought to go on for this long after the last row: longer than the gap between rows at 10/s,
- * so that steady traffic of 10/s and more waits busy_ms and not idle_ms. */
+/* Traffic is thought to go on for this long after the last row: longer than the gap between rows at
+ * 10/s, so that steady traffic of that rate and more waits busy_ms and not idle_ms. */
 #define PR_RELAY_TRAFFIC_HOLD_MS 250
 /* The most that one event can lead to: a check or three moves, and a hint. */
 #define PR_RELAY_ACTIONS_MAX 4
@@ -95,8 +97,8 @@ void pr_relay_init(pr_relay_t *self, const pr_relay_policy_t *policy);
 /* A reloaded policy: acts from the next decision on. */
 void pr_relay_set_policy(pr_relay_t *self, const pr_relay_policy_t *policy);
 
-/* One event at now_ms (monotonic). Writes at most PR_RELAY_ACTIONS_MAX actions, to be carried out in
- * this order; returns their number. */
+/* One event at now_ms (monotonic). Writes at most PR_RELAY_ACTIONS_MAX actions, to be carried out
+ * in this order; returns their number. */
 int pr_relay_step(pr_relay_t *self, const pr_relay_event_t *event, int64_t now_ms,
                   pr_relay_action_t actions[PR_RELAY_ACTIONS_MAX]);
 

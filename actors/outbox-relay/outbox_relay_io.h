@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outbox-relay, the effects: one connection to Postgres, one fact (Hint) to the brokers. No policy here.
+ * outbox-relay, the effects: one connection to Postgres, one fact (Hint) to the brokers. No policy
+ * here.
  */
 #ifndef PR_OUTBOX_RELAY_IO_H
 #define PR_OUTBOX_RELAY_IO_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
 #include "cli/args.h"
 
-#include "base/alloc.h"
-
 #include <criterion/criterion.h>
+
 #include <string.h>
 
 TestSuite(args, .timeout = 10);

@@ -2,6 +2,7 @@
 #include "actors/dead-letter/dead_letter.h"
 
 #include <criterion/criterion.h>
+
 #include <stdio.h>
 
 TestSuite(dead_letter, .timeout = 10);
