@@ -10,11 +10,11 @@
  *        |                                 ^
  *        +--(draining: handed back)--------+
  *
- * It has one token, and a token is here once: one that comes again while it runs is dropped, while it
- * is owed its outcome is sent again. Tokens of delivered jobs are remembered a while longer, because a
- * slow road may bring a second copy of the job after the first was acknowledged; a delivered
- * token never comes back rightly. Jobs of a session that was replaced are refused (dropped
- * silently: the new owner has them).
+ * It has one token, and a token is here once: one that comes again while it runs is dropped, while
+ * it is owed its outcome is sent again. Tokens of delivered jobs are remembered a while longer,
+ * because a slow road may bring a second copy of the job after the first was acknowledged; a
+ * delivered token never comes back rightly. Jobs of a session that was replaced are refused
+ * (dropped silently: the new owner has them).
  *
  * Owed outcomes are sent again each second, and at once to whoever may lack them: a broker
  * that answers a greeting, a scheduler that shows a new session or more shards.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Secrets travel sealed; this opens them, once for each sealed form: a small cache keyed by merchant and
- * sealed bytes, so that a changed secret is another entry by itself. Wiped when full and at the end.
+ * Secrets travel sealed; this opens them, once for each sealed form: a small cache keyed by
+ * merchant and sealed bytes, so that a changed secret is another entry by itself. Wiped when full
+ * and at the end.
  */
 #ifndef PR_NOTIFIER_SECRETS_H
 #define PR_NOTIFIER_SECRETS_H

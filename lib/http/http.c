@@ -84,7 +84,8 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *so
 }
 
 /* The clock is read anew: counted from the turn's reading, which is a little old, the timer would
- * fire before libcurl's own clock agrees, and libcurl does not ask twice for one and the same time. */
+ * fire before libcurl's own clock agrees, and libcurl does not ask twice for one and the same
+ * time. */
 static int on_timer(CURLM *multi, long timeout_ms, void *arg)
 {
     (void)multi;
@@ -253,8 +254,8 @@ static void finish(pr_http_t *self, transfer_t *transfer, pr_http_error_t error)
 }
 
 /* Kept connections that the receiver had closed or closes now: libcurl has tried up to five of
- * them. None gave a byte, so the request goes once more, on a connection of its own; else a receiver
- * that closes idle connections would be charged with failures. See "Repeats" in http.h. */
+ * them. None gave a byte, so the request goes once more, on a connection of its own; else a
+ * receiver that closes idle connections would be charged with failures. See "Repeats" in http.h. */
 static bool second_chance(pr_http_t *self, transfer_t *transfer, pr_http_error_t error)
 {
     bool broken = error == PR_HTTP_SEND || error == PR_HTTP_RECEIVE || error == PR_HTTP_EMPTY;

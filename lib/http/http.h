@@ -10,8 +10,9 @@
  * Bounds (N12): connect (DNS and TCP), TLS handshake, first response byte, and a total in which
  * the body is included; at most max_read_bytes of a body and max_header_bytes of all header lines
  * (1xx included) are read. What is larger is cut: the response then says `truncated`, and its
- * connection is closed. Redirects are not followed, HTTP/0.9 is refused, content is not decompressed,
- * the environment's proxies, netrc and cookies are not used, credentials in a URL are refused.
+ * connection is closed. Redirects are not followed, HTTP/0.9 is refused, content is not
+ * decompressed, the environment's proxies, netrc and cookies are not used, credentials in a URL
+ * are refused.
  *
  * Keep-alive: idle connections are kept for idle_ms, pool_per_host to one scheme+host+port
  * and pool_total in all. The bounds are for idle connections, not for requests under way: how many

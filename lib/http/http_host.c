@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How many connections lead to each scheme+host+port. libcurl bounds its idle connections in all,
- * not per host; so we count: sockets - busy requests = idle ones, now or in a moment. A response that
- * would make one idle connection too many closes its own (http_transfer.c).
+ * not per host; so we count: sockets - busy requests = idle ones, now or in a moment. A response
+ * that would make one idle connection too many closes its own (http_transfer.c).
  */
 #include "base/alloc.h"
 #include "base/assert.h"

@@ -24,7 +24,8 @@
 #define RECEIVE_BUFFER_BYTES 8192L
 #define SEND_BUFFER_BYTES 16384L /* libcurl's least; TLS sends through it */
 
-/* Setting an option fails only for a full heap (a bug by our rules) or an unknown option (a bug). */
+/* Setting an option fails only for a full heap (a bug by our rules) or an unknown option (a bug).
+ * */
 #define SET(easy, option, value) pr_assert(curl_easy_setopt(easy, option, value) == CURLE_OK)
 
 static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
@@ -293,7 +294,8 @@ static void mark_empty_value(char *line)
     }
 }
 
-/* libcurl wants a linked list of C strings; ours points into one buffer, so nothing is allocated. */
+/* libcurl wants a linked list of C strings; ours points into one buffer, so nothing is allocated.
+ * */
 static pr_rc_t link_headers(transfer_t *self, const pr_http_request_t *request, pr_error_t *error)
 {
     if (request->header_count > PR_HTTP_HEADERS_MAX)

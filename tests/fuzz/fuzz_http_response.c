@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as the answer to a request: done is called exactly once, within the bounds of what is read
- * and kept, and the connection count is right afterwards. The receiver is a socket in this same
- * thread. libcurl itself is not instrumented; our callbacks and bookkeeping are.
+ * Any bytes as the answer to a request: done is called exactly once, within the bounds of what is
+ * read and kept, and the connection count is right afterwards. The receiver is a socket in this
+ * same thread. libcurl itself is not instrumented; our callbacks and bookkeeping are.
  */
 #include "base/alloc.h"
 #include "base/assert.h"

@@ -81,8 +81,8 @@ Test(secrets, what_was_sealed_is_opened_for_its_merchant_only)
     cr_expect_null(self);
 }
 
-/* More secrets than the cache holds: the one given before the last stays readable, because both sign
- * one request. */
+/* More secrets than the cache holds: the one given before the last stays readable, because both
+ * sign one request. */
 Test(secrets, the_cache_is_bounded_and_the_last_two_live)
 {
     pr_secrets_t *self = fresh();
