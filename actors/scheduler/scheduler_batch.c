@@ -16,9 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BATCHES_MAX 4
-#define UNKNOWN_MAX ((int)PR_COUNT(((io_t *)0)->unknown))
-
 static batch_t *batch_new(io_t *io, int room)
 {
     batch_t *batch = pr_calloc(1, sizeof *batch + (size_t)room * sizeof batch->results[0]);
@@ -111,12 +108,17 @@ static void refused(io_t *io, batch_t *batch, const pr_error_t *error)
     pr_free(batch);
 }
 
-static void keep_unknown(io_t *io, batch_t *batch)
+/* It cannot be sent now, or its COMMIT's answer was lost (sent): it goes when the session has resumed. UNWRITTEN_MAX stops
+ * dispatch long before this list is large. */
+static void keep(io_t *io, batch_t *batch, bool sent)
 {
-    for (int i = 0; i < batch->count; i++)
+    for (int i = 0; sent && i < batch->count; i++)
         batch->results[i].resent = true;
-    pr_assert(io->nunknown < UNKNOWN_MAX); /* batches under way and their halves are fewer */
-    io->unknown[io->nunknown++] = batch;
+    if (io->nkept == io->kept_room) {
+        io->kept_room = io->kept_room ? io->kept_room * 2 : 16;
+        io->kept = pr_realloc(io->kept, (size_t)io->kept_room, sizeof(batch_t *));
+    }
+    io->kept[io->nkept++] = batch;
 }
 
 static void drop_batch(io_t *io, batch_t *batch)
@@ -143,7 +145,7 @@ static void on_results(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_er
         refused(io, batch, error);
     } else if (rc == PR_AGAIN) {
         pr_log_error(PR_LOG_WARN, "result.commit_unknown", error);
-        keep_unknown(io, batch);
+        keep(io, batch, true);
     } else {
         drop_batch(io, batch);
         pr_actor_fail(io->actor, PR_FATAL, error);
@@ -251,7 +253,7 @@ static void send_batch(io_t *io, batch_t *batch)
     if (pr_db_query(io->db, PR_SQL_SCHEDULER_APPLY_RESULTS, p, on_results, batch) == PR_OK)
         io->batches++;
     else
-        keep_unknown(io, batch);
+        keep(io, batch, false);
     columns_free(&c);
 }
 
@@ -272,7 +274,10 @@ void batch_add(io_t *io, const pr_sched_action_t *action)
 void batch_flush(io_t *io, bool now)
 {
     bool full = io->pending && io->pending->count == (int)io->batch_max;
-    if (!io->pending || io->session_state != SESSION_LIVE || (io->batches >= BATCHES_MAX && !full))
+    if (full && io->session_state != SESSION_LIVE)
+        keep(io, PR_STEAL(io->pending), false);
+    if (!io->pending || io->session_state != SESSION_LIVE ||
+        (io->batches >= io->batches_max && !full))
         return;
     if (!now && io->now_ms - io->pending_since_ms < io->flush_ms)
         return;
@@ -281,27 +286,27 @@ void batch_flush(io_t *io, bool now)
 
 int64_t batch_deadline_ms(const io_t *io)
 {
-    if (!io->pending || io->session_state != SESSION_LIVE || io->batches >= BATCHES_MAX)
+    if (!io->pending || io->session_state != SESSION_LIVE || io->batches >= io->batches_max)
         return INT64_MAX;
     return io->pending_since_ms + io->flush_ms;
 }
 
 void batch_resend(io_t *io)
 {
-    batch_t *again[UNKNOWN_MAX];
-    int count = io->nunknown;
-    memcpy(again, io->unknown, (size_t)count * sizeof again[0]);
-    io->nunknown = 0;
+    batch_t **again = PR_STEAL(io->kept);
+    int count = io->nkept;
+    io->nkept = io->kept_room = 0;
     for (int i = 0; i < count; i++)
         send_batch(io, again[i]);
+    pr_free(again);
 }
 
 /* The session is over: whatever is not written belongs to others. Workers keep the outcomes and tell the new owner. */
 void batch_forget(io_t *io)
 {
-    for (int i = 0; i < io->nunknown; i++)
-        drop_batch(io, io->unknown[i]);
-    io->nunknown = 0;
+    for (int i = 0; i < io->nkept; i++)
+        drop_batch(io, io->kept[i]);
+    io->nkept = 0;
     if (io->pending)
         drop_batch(io, PR_STEAL(io->pending));
     io->ndates = io->dates_written = 0;

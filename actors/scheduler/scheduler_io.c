@@ -12,7 +12,6 @@
 
 #include <string.h>
 
-#define BEAT_EVERY_MS 500
 #define HELLO_EVERY_MS 1000
 #define ENDPOINTS_MAX (1u << 20)
 #define WORKERS_MAX 65536
@@ -140,7 +139,10 @@ static void read_config(io_t *io, const pr_config_t *config)
     io->flush_ms = pr_config_duration_ms(config, "scheduler.flush");
     io->batch_max = (uint32_t)pr_config_int(config, "scheduler.batch");
     io->load_max = (uint32_t)pr_config_int(config, "scheduler.page");
-    io->poll_ms = 100; /* docs/field: a lost hint costs at most this */
+    io->poll_ms = pr_config_duration_ms(config, "scheduler.poll");
+    io->beat_ms = pr_config_duration_ms(config, "scheduler.heartbeat");
+    io->silent_ms = pr_config_duration_ms(config, "scheduler.session_timeout");
+    io->batches_max = (int)pr_config_int(config, "scheduler.batches");
     io->class_jobs_max =
         (uint32_t)pr_config_int(config, "scheduler.horizon_jobs") / PR_SCHED_CLASSES;
     io->concurrency = (uint32_t)pr_config_int(config, "endpoint.concurrency");
@@ -199,7 +201,7 @@ static pr_rc_t start(pr_actor_t *actor, void **io_out, pr_error_t *error)
     };
     io->db = pr_db_new(&options);
     pr_loop_add_db(io->loop, io->db);
-    (void)pr_loop_add_timer(io->loop, io->now_ms + BEAT_EVERY_MS, BEAT_EVERY_MS, session_timer, io);
+    (void)pr_loop_add_timer(io->loop, io->now_ms + io->beat_ms, io->beat_ms, session_timer, io);
     (void)pr_loop_add_timer(io->loop, io->now_ms + HELLO_EVERY_MS, HELLO_EVERY_MS, bus_timer, io);
     io->turn_timer = pr_loop_add_timer(io->loop, INT64_MAX, 0, on_turn_timer, io);
     pr_loop_add_turn(io->loop, turn, io);
@@ -251,6 +253,7 @@ static void stop(void **io_ptr)
     bus_stop(io);
     pr_params_destroy(&io->params);
     pr_free(io->dates);
+    pr_free(io->kept);
     pr_free(io);
     *io_ptr = NULL;
 }

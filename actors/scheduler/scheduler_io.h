@@ -145,6 +145,9 @@ typedef struct io_t {
 
     /* configuration */
     int64_t flush_ms, poll_ms, total_timeout_ms, max_age_ms;
+    int64_t beat_ms;   /* between two beats; endpoints and cancellations are looked at as often */
+    int64_t silent_ms; /* a session whose counter stands still for so long is ended */
+    int batches_max;   /* on their way at once */
     uint32_t batch_max, load_max, class_jobs_max, concurrency;
     double time_scale;
     pr_retry_policy_t retry;
@@ -188,9 +191,9 @@ typedef struct io_t {
     /* results */
     batch_t *pending;
     int64_t pending_since_ms;
-    int batches;          /* under way */
-    batch_t *unknown[64]; /* to be sent again after a reconnect */
-    int nunknown;
+    int batches;    /* under way */
+    batch_t **kept; /* to be sent (again) when the session has resumed */
+    int nkept, kept_room;
     int64_t unwritten; /* results not yet committed */
     date_t
         *dates; /* first tries that are to get a due time; the first dates_written are under way */

@@ -4,8 +4,8 @@
  * connection holds its advisory lock and its heartbeat counter moves. Here we beat, watch the others, end the dead ones,
  * and take shards that are free.
  *
- * Trust: we dispatch only while our own last beat was answered less than TRUST_MS ago on CLOCK_BOOTTIME, which is less than what
- * others wait before they end us. A stopped or cut-off scheduler thus stops by itself, and what it still writes late is
+ * Trust: we dispatch only while our last answered beat was sent, on CLOCK_BOOTTIME, less than two thirds of the time ago
+ * after which others end us. A stopped or cut-off scheduler thus stops by itself, and what it still writes late is
  * refused by the fence.
  */
 #include "actors/scheduler/scheduler_io.h"
@@ -16,11 +16,7 @@
 
 #include <string.h>
 
-#define BEAT_MS 500
-#define TRUST_MS 4000  /* of SILENT_MS, minus a beat and the time an answer may take */
-#define SILENT_MS 6000 /* docs/protocol.md, section 3 */
 #define ACQUIRE_MS 10000
-#define RESUME_RETRY_MS 500
 
 int add_shards(pr_params_t *params, const uint8_t bits[32])
 {
@@ -178,7 +174,7 @@ static void on_resumed(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_er
     }
     if (!pr_rows_bool(rows, 0, 1))
         return; /* the timer asks again */
-    pr_log_info("session.resumed", "unknown_batches=%d", io->nunknown);
+    pr_log_info("session.resumed", "kept_batches=%d", io->nkept);
     live(io);
     pr_params_clear(io->params);
     pr_params_add_uuid(io->params, io->session);
@@ -304,7 +300,7 @@ static void watch_others(io_t *io, const pr_rows_t *rows)
             other->beat = beat;
             other->since_ms = io->now_ms;
         }
-        if (!pr_rows_bool(rows, row, 6) || io->now_ms - other->since_ms >= SILENT_MS)
+        if (!pr_rows_bool(rows, row, 6) || io->now_ms - other->since_ms >= io->silent_ms)
             end_other(io, other);
     }
     for (int i = io->nobserved; i-- > 0;)
@@ -325,7 +321,7 @@ static void on_beat(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error
         return;
     }
     /* The database stalled: everybody's counter stood still meanwhile, which proves nothing. */
-    if (io->now_ms - io->beat_sent_ms > 2 * BEAT_MS)
+    if (io->now_ms - io->beat_sent_ms > 2 * io->beat_ms)
         for (int i = 0; i < io->nobserved; i++)
             io->observed[i].since_ms = io->now_ms;
     io->beat_ok_ms = io->beat_sent_ms;
@@ -377,7 +373,7 @@ void session_timer(void *arg, int64_t now_ms)
 
 bool session_may_dispatch(const io_t *io)
 {
-    return io->session_state == SESSION_LIVE && io->now_ms - io->beat_ok_ms < TRUST_MS;
+    return io->session_state == SESSION_LIVE && io->now_ms - io->beat_ok_ms < io->silent_ms * 2 / 3;
 }
 
 /* ---- ending our own ---- */

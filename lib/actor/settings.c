@@ -98,8 +98,8 @@ const pr_option_t pr_settings[] = {
     {"scheduler.horizon_jobs", INT, "200000", 100, 10000000, NO, NO, "Jobs held in memory at most."},
     {"scheduler.keep_jobs", INT, "512", 16, 100000, NO, NO, "Jobs of one endpoint and class held in memory at most; the rest waits in the database."},
     {"scheduler.page", INT, "500", 1, 10000, NO, NO, "Jobs read in one look at the database."},
-    {"scheduler.poll", DURATION, "1s", 10, MINUTE, NO, NO, "How often the database is asked for due jobs and changed endpoints when no hint came."},
-    {"scheduler.heartbeat", DURATION, "1s", 100, MINUTE, NO, NO, "Interval of the session's heartbeat."},
+    {"scheduler.poll", DURATION, "100ms", 10, MINUTE, NO, NO, "How often new jobs are looked for when no hint came."},
+    {"scheduler.heartbeat", DURATION, "500ms", 100, MINUTE, NO, NO, "Interval of the session's heartbeat."},
     {"scheduler.session_timeout", DURATION, "6s", SECOND, HOUR, NO, NO, "A session whose heartbeat stands still for so long is taken over."},
 
     {"relay.poll_busy", DURATION, "2ms", 1, MINUTE, NO, NO, "Between looks at the outbox while rows come."},
