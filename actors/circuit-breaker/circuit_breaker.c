@@ -336,6 +336,9 @@ static void saved(pr_watch_t *self, const pr_watch_event_t *event, int64_t now_m
         if (!stale) {
             wish(self, one, event->wish, now_ms);
         }
+    } else if (event->wish == PR_WATCH_WISH_OFF_FAILING && !event->found) {
+        one->failing = false; /* refused: the database knows better; ask it since when, if at all */
+        self->load_at_ms = now_ms;
     } else if (event->wish == PR_WATCH_WISH_CLEAR && one->failing) {
         wish(self, one, PR_WATCH_WISH_MARK, now_ms); /* a new episode began meanwhile */
     }

@@ -64,7 +64,7 @@ typedef enum {
     PR_WATCH_ATTEMPTED,   /* endpoint_id, merchant_id, attempt */
     PR_WATCH_GONE,        /* endpoint_id, merchant_id: its scheduler met a 410 */
     PR_WATCH_COMMAND,     /* endpoint_id, verb, ticket */
-    PR_WATCH_SAVED,       /* endpoint_id, wish, good: answer to SAVE */
+    PR_WATCH_SAVED,       /* endpoint_id, wish, good, found: answer to SAVE */
     PR_WATCH_FORCE_SAVED, /* endpoint_id, merchant_id, verb, ticket, good, found */
     PR_WATCH_LOAD_BEGIN,
     PR_WATCH_LOAD_ROW, /* endpoint_id, merchant_id, to (forced, or NONE), failing, since_ms ago */
@@ -94,7 +94,7 @@ typedef struct {
     int ticket; /* the caller's number of a command */
     pr_watch_wish_t wish;
     bool good;        /* the statement was done */
-    bool found;       /* the endpoint exists */
+    bool found;       /* the endpoint exists; SAVED of OFF_*: it was switched off */
     bool failing;     /* LOAD_ROW: a mark is in the database */
     int64_t since_ms; /* LOAD_ROW: age of that mark */
 } pr_watch_event_t;

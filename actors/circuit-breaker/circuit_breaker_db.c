@@ -77,7 +77,8 @@ static void on_saved(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_erro
     watch_give(self, &(pr_watch_event_t){.kind = PR_WATCH_SAVED,
                                          .endpoint_id = save->endpoint_id,
                                          .wish = save->wish,
-                                         .good = rc == PR_OK});
+                                         .good = rc == PR_OK,
+                                         .found = rc == PR_OK && pr_rows_count(rows) > 0});
 }
 
 static int statement_of(pr_watch_wish_t wish)

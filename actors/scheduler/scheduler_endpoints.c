@@ -108,6 +108,7 @@ static endpoint_row_t *read_row(io_t *io, const pr_rows_t *rows, int at)
     endpoint_row_t *row = PR_NEW(endpoint_row_t);
     const char *state = pr_rows_text(rows, at, COL_STATE),
                *forced = pr_rows_text(rows, at, COL_FORCED);
+    row->failing = true; /* not known: its first success is told, which may end an episode */
     row->spec = (pr_sched_endpoint_t){
         .id = pr_rows_i64(rows, at, COL_ID),
         .shard = (uint8_t)pr_rows_i16(rows, at, COL_SHARD),

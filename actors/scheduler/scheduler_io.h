@@ -37,7 +37,7 @@ typedef struct {
     size_t secret_len, secret_next_len;
     int64_t rotate_at_ms; /* mono; INT64_MAX: no rotation */
     bool http2;
-    bool failing;                   /* its last attempt failed */
+    bool failing;                   /* its last attempt failed, or is not known */
     Postrider__V1__Header *headers; /* nheaders of them, and pointers to them for protobuf */
     Postrider__V1__Header **header_ptrs;
     size_t nheaders;

@@ -277,6 +277,26 @@ Test(circuit_breaker, a_restart_knows_since_when)
     pr_watch_destroy(&f.watch);
 }
 
+Test(circuit_breaker, a_refused_switch_off_asks_the_database_since_when)
+{
+    fixture_t f = begin();
+    move(&f, 4, PR_BREAKER_CLOSED, PR_BREAKER_OPEN, 1);
+    settle(&f);
+    saved(&f, 4, PR_WATCH_WISH_MARK, true);
+    f.now_ms += 5 * DAY_MS;
+    give(&f, (pr_watch_event_t){.kind = PR_WATCH_LOAD_END, .good = true}); /* one that was due */
+    attempt(&f, 4, PR_WATCH_ATTEMPT_BAD);
+    settle(&f);
+    cr_assert(saves(&f, 4, PR_WATCH_WISH_OFF_FAILING));
+    saved(&f, 4, PR_WATCH_WISH_OFF_FAILING, true); /* done, but not found: nothing was changed */
+    cr_assert_eq(count_of(&f, PR_WATCH_ACTION_LOAD), 1);
+    cr_assert_not(pr_watch_find(f.watch, 4)->failing, "until the load says otherwise");
+    attempt(&f, 4, PR_WATCH_ATTEMPT_BAD);
+    settle(&f);
+    cr_assert_not(saves(&f, 4, PR_WATCH_WISH_OFF_FAILING), "it is not asked again at each failure");
+    pr_watch_destroy(&f.watch);
+}
+
 Test(circuit_breaker, an_episode_that_begins_while_the_last_is_cleared_is_marked)
 {
     fixture_t f = begin();
