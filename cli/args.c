@@ -44,7 +44,7 @@ static int find(const pr_arg_spec_t *spec, const char *name, size_t len, const p
     for (int t = 0; t < 2; t++) {
         for (int i = 0; tables[t][i].name != NULL; i++) {
             if (strlen(tables[t][i].name) == len && memcmp(tables[t][i].name, name, len) == 0) {
-                *option = &tables[t][i];
+                *option = tables[t] + i;
                 return base + i;
             }
         }

@@ -54,6 +54,18 @@ static int connect_db(pr_console_t *self, const pr_args_t *args)
     return PR_EXIT_OK;
 }
 
+/* The name of whoever runs this, in out; "unknown" when the system does not know either. */
+static const char *user_name(char out[PR_CONSOLE_USER_MAX])
+{
+    char buffer[4096];
+    struct passwd entry, *found = NULL;
+    if (getpwuid_r(getuid(), &entry, buffer, sizeof buffer, &found) != 0 || found == NULL) {
+        return "unknown";
+    }
+    snprintf(out, PR_CONSOLE_USER_MAX, "%s", found->pw_name);
+    return out;
+}
+
 int pr_console_open(pr_console_t *self, const pr_args_t *args)
 {
     *self = (pr_console_t){.json = pr_args_given(args, "json")};
@@ -62,8 +74,7 @@ int pr_console_open(pr_console_t *self, const pr_args_t *args)
         self->operator_name = getenv("USER");
     }
     if (self->operator_name == NULL || self->operator_name[0] == '\0') {
-        const struct passwd *user = getpwuid(getuid());
-        self->operator_name = user != NULL ? user->pw_name : "unknown";
+        self->operator_name = user_name(self->user);
     }
     pr_error_t error;
     const pr_arg_value_t *overrides = pr_args_get(args, "set");

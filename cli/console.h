@@ -16,11 +16,14 @@
 
 #include <jansson.h>
 
+#define PR_CONSOLE_USER_MAX 64
+
 typedef struct {
     pr_config_t *config;
     pr_db_sync_t *db;
     pr_params_t *params;
-    const char *operator_name;
+    const char *operator_name; /* --operator, $USER, or user */
+    char user[PR_CONSOLE_USER_MAX];
     bool json;
 } pr_console_t;
 

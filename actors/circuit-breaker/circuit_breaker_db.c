@@ -92,12 +92,13 @@ static int statement_of(pr_watch_wish_t wish)
         {PR_WATCH_WISH_OFF_GONE, PR_SQL_CIRCUIT_BREAKER_DISABLE_GONE},
         {PR_WATCH_WISH_OFF_FAILING, PR_SQL_CIRCUIT_BREAKER_DISABLE_FAILING},
     };
-    size_t at = 0;
-    while (at < PR_COUNT(table) && table[at].wish != wish) {
-        at++;
+    for (size_t i = 0; i < PR_COUNT(table); i++) {
+        if (table[i].wish == wish) {
+            return table[i].statement;
+        }
     }
-    pr_assert(at < PR_COUNT(table));
-    return table[at].statement;
+    pr_assert(false);
+    return -1;
 }
 
 static watch_save_t *free_save(watch_t *self)
