@@ -11,7 +11,9 @@ SELECT is(postrider.endpoint_switch_off(:e1, 'failing', 100000), NULL, 'not for 
 UPDATE postrider.endpoint_failing SET since = now() - interval '6 days';
 INSERT INTO postrider.attempt (outbox_id, endpoint, salt, try, started_at, ms, outcome, code, worker) VALUES (1, :e1, 1, 1, now(), 1, 1, 200, 'w');
 SELECT is(postrider.endpoint_switch_off(:e1, 'failing', 5 * 86400000), NULL, 'not when anything was delivered meanwhile, whatever one heard');
+SELECT is(count(*), 0::bigint, 'and then it is no episode any more') FROM postrider.endpoint_failing;
 DELETE FROM postrider.attempt;
+INSERT INTO postrider.endpoint_failing VALUES (:e1, now() - interval '6 days');
 SELECT is(postrider.endpoint_switch_off(:e1, 'failing', 5 * 86400000), 'm1', 'failing for five days: off');
 SELECT is(postrider.endpoint_switch_off(:e1, 'failing', 5 * 86400000), NULL, 'once');
 SELECT is((state, state_reason), ('disabled'::text, 'failing'::text), 'why') FROM postrider.endpoints WHERE endpoint_id = :e1;
