@@ -885,8 +885,12 @@ BEGIN
     IF why = 'failing' THEN
         SELECT f.since INTO failing_since FROM postrider.endpoint_failing AS f
         WHERE f.endpoint = endpoint_switch_off.id AND f.since <= clock_timestamp() - off_after_ms * interval '1 ms';
-        IF NOT FOUND OR EXISTS (SELECT FROM postrider.attempt AS a WHERE a.endpoint = endpoint_switch_off.id
-                                AND a.outcome = 1 AND a.at >= failing_since) THEN    -- 1: delivered (Outcome.Result)
+        IF NOT FOUND THEN
+            RETURN NULL;
+        END IF;
+        IF EXISTS (SELECT FROM postrider.attempt AS a WHERE a.endpoint = endpoint_switch_off.id
+                   AND a.outcome = 1 AND a.at >= failing_since) THEN        -- 1: delivered (Outcome.Result)
+            DELETE FROM postrider.endpoint_failing AS f WHERE f.endpoint = endpoint_switch_off.id;
             RETURN NULL;
         END IF;
     END IF;
