@@ -3,6 +3,7 @@
  * The table of commands, and how a name is found in it.
  */
 #include "cli/alert.h"
+#include "cli/bench.h"
 #include "cli/breaker.h"
 #include "cli/check.h"
 #include "cli/command.h"
@@ -37,6 +38,7 @@ const pr_command_t pr_commands[] = {
     {"breaker", "circuit breakers: list reset force-open force-close", pr_breaker_main},
     {"alert", "alerts: list test resolve", pr_alert_main},
     {"check", "whether what must always hold does hold", pr_check_main},
+    {"bench", "measurements: drain steady enqueue dead-merchant crash", pr_bench_command},
     {NULL, NULL, NULL},
 };
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `postrider bench MODE`: the measurements of docs/bench.md. Each mode is one file; it fills one
+ * JSON object, the report (contracts.md, "Reports").
+ *
+ *   main.c, bench.c   arguments, one stage around one mode
+ *   mode_*.c          drain, steady, enqueue, dead-merchant, crash
+ *   stage.c           Postgres, topology, receiver, merchants       receipts.c  what it received
+ *   load.c            the application that enqueues                 tally.c     committed x received
+ *   meter.c           CPU, WAL, statements                          report.c    medians, printing
+ */
+#ifndef PR_BENCH_BENCH_H
+#define PR_BENCH_BENCH_H
+
+#include "base/error.h"
+#include "bench/load.h"
+#include "bench/stage.h"
+#include "cli/args.h"
+
+#include <jansson.h>
+
+typedef struct {
+    int64_t count, rate_per_s, seconds, rounds;
+    const char *actor; /* to kill */
+} pr_bench_plan_t;
+
+/* Fills the report; what is missing on failure is missing. */
+typedef pr_rc_t pr_bench_mode_fn(pr_stage_t *stage, const pr_bench_plan_t *plan, json_t *report,
+                                 pr_error_t *error);
+pr_bench_mode_fn pr_bench_drain, pr_bench_steady, pr_bench_enqueue, pr_bench_dead_merchant,
+    pr_bench_crash;
+
+int pr_bench_main(int argc, char **argv);
+
+/* Everything committed and not hanging has arrived: the settle that ends a mode. */
+#define PR_BENCH_LOOK_MS 200
+#define PR_BENCH_SETTLE_MS 60000
+
+/* ---- report.c ---- */
+/* Each number of the rounds' objects, its median, into report (objects inside them too). */
+void pr_report_medians(const json_t *rounds, json_t *report);
+/* The keys of a tally: latencies in ms (of those that had a due time), lost, repeated. */
+void pr_report_latencies(const pr_tally_sum_t *sum, json_t *report);
+void pr_report_losses(const pr_tally_sum_t *sum, json_t *report);
+void pr_report_machine(json_t *report); /* load average and processors */
+void pr_report_print(const json_t *report, bool json);
+
+#endif
