@@ -3,6 +3,7 @@
  * The work socket: envelopes into events, actions into sends.
  */
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "base/log.h"
 #include "broker/broker_private.h"
 
@@ -76,6 +77,7 @@ static pr_rc_t send_grant(pr_broker_io_t *self, const pr_broker_action_t *action
 static pr_rc_t send_jobs(pr_broker_io_t *self, const pr_broker_action_t *action,
                          const envelope_t *envelope)
 {
+    pr_assert(envelope != NULL); /* jobs are passed on in the turn in which they came */
     Postrider__V1__Job *some[PR_BROKER_BATCH_MAX];
     Postrider__V1__JobBatch part = *envelope->job_batch;
     part.jobs = some;
@@ -93,6 +95,7 @@ static pr_rc_t send_jobs(pr_broker_io_t *self, const pr_broker_action_t *action,
 static pr_rc_t send_outcomes(pr_broker_io_t *self, const pr_broker_action_t *action,
                              const envelope_t *envelope)
 {
+    pr_assert(envelope != NULL);
     Postrider__V1__Outcome *some[PR_BROKER_BATCH_MAX];
     Postrider__V1__OutcomeBatch part = *envelope->outcome_batch;
     part.outcomes = some;

@@ -28,6 +28,7 @@ pr_sched_action_t *sched_emit(pr_sched_t *self, pr_sched_action_kind_t kind,
         self->actions_first = 0;
         self->actions_room = room;
     }
+    pr_assert(self->actions_room > 0);
     uint32_t at = (self->actions_first + self->actions_count++) % self->actions_room;
     self->actions[at] = (pr_sched_action_t){.kind = kind};
     if (endpoint)

@@ -164,7 +164,7 @@ static const char *read_conversion(const char *at, conversion_t *out, va_list *a
 
 static void format_integer(char *out, size_t size, const conversion_t *c, va_list *args)
 {
-    if (c->longs >= 2)
+    if (c->longs >= 2) /* NOLINTNEXTLINE(bugprone-branch-clone): the types differ elsewhere */
         snprintf(out, size, c->text, va_arg(*args, long long));
     else if (c->longs == 1)
         snprintf(out, size, c->text, va_arg(*args, long));
