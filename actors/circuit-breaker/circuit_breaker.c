@@ -145,6 +145,7 @@ static void end_episode(pr_watch_t *self, pr_watch_endpoint_t *one, int64_t now_
 {
     bool marked = one->failing;
     one->failures = 0;
+    one->moved_failures = 0;
     one->failing = false;
     one->told = false;
     one->wishes &= ~(unsigned)(PR_WATCH_WISH_MARK | PR_WATCH_WISH_OFF_FAILING);
@@ -230,6 +231,7 @@ static void moved(pr_watch_t *self, const pr_watch_event_t *event, int64_t now_m
         return;
     }
     one->moved_at_us = event->at_us;
+    one->moved_failures = event->to == PR_BREAKER_CLOSED ? 0 : event->failures;
     one->held_jobs = event->held_jobs;
     one->open_ms = event->open_ms;
     one->from = event->from;
@@ -238,16 +240,13 @@ static void moved(pr_watch_t *self, const pr_watch_event_t *event, int64_t now_m
         end_episode(self, one, now_ms);
         forget_if_well(self, one);
     } else if (event->to == PR_BREAKER_OPEN) {
-        if (event->failures > one->failures) {
-            one->failures = event->failures; /* the owner has seen every one of them */
-        }
         begin_episode(self, one, now_ms);
         if (event->from == PR_BREAKER_CLOSED) {
             char text[PR_WATCH_TEXT_MAX];
             snprintf(text, sizeof text,
                      "breaker of endpoint %" PRId64 " of merchant %s opened after %" PRIu32
                      " failures in a row; its jobs are held, one probe decides",
-                     one->endpoint_id, one->merchant_id, one->failures);
+                     one->endpoint_id, one->merchant_id, event->failures);
             alert(one, "breaker_open", text, out);
         }
     }
@@ -311,7 +310,10 @@ static void force_saved(pr_watch_t *self, const pr_watch_event_t *event, out_t *
                                    : find_or_add(self, event->endpoint_id, event->merchant_id);
     if (one != NULL) {
         set_forced(one, state_of(event->verb));
-        one->failures = event->verb == PR_WATCH_RESET ? 0 : one->failures;
+        if (event->verb == PR_WATCH_RESET) {
+            one->failures = 0;
+            one->moved_failures = 0;
+        }
         forget_if_well(self, one);
     }
     pr_watch_action_t *action = add(out, PR_WATCH_ACTION_BROADCAST);

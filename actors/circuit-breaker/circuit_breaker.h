@@ -124,8 +124,9 @@ typedef struct {
     int64_t endpoint_id;
     char merchant_id[PR_WATCH_ID_MAX + 1];
     pr_breaker_state_t from, state; /* the last move heard of; CLOSED when none was */
-    uint32_t failures;              /* in a row, by the attempts heard of or the last move */
-    int64_t moved_at_us;            /* 0: no move heard of */
+    uint32_t failures;              /* in a row, by the attempts heard of */
+    uint32_t moved_failures; /* in a row, by the last move: not added to, the facts overlap */
+    int64_t moved_at_us;     /* 0: no move heard of */
     uint32_t held_jobs, open_ms;
     bool failing;          /* an episode is on, since failing_at_ms */
     int64_t failing_at_ms; /* monotonic; may be negative (before this boot) */

@@ -34,7 +34,7 @@ static Postrider__V1__BreakerMoved describe(const pr_watch_endpoint_t *one)
     moved.merchant_id = (char *)one->merchant_id;
     moved.from = (Postrider__V1__BreakerState)one->from;
     moved.to = (Postrider__V1__BreakerState)one->state;
-    moved.failures = one->failures;
+    moved.failures = one->moved_failures > one->failures ? one->moved_failures : one->failures;
     moved.at_us = one->moved_at_us;
     moved.held_jobs = one->held_jobs;
     moved.open_ms = one->open_ms;

@@ -137,6 +137,21 @@ Test(circuit_breaker, merchant_failing_once_per_episode)
     pr_watch_destroy(&f.watch);
 }
 
+Test(circuit_breaker, a_move_and_its_attempts_are_not_counted_twice)
+{
+    fixture_t f = begin();
+    for (int i = 1; i <= 10; i++) {
+        if (i >= 5) { /* the owner's word overtakes the fact of the attempt */
+            move(&f, 2, i == 5 ? PR_BREAKER_CLOSED : PR_BREAKER_HALF_OPEN, PR_BREAKER_OPEN, i);
+        }
+        attempt(&f, 2, PR_WATCH_ATTEMPT_BAD);
+        cr_assert_eq(count_of(&f, PR_WATCH_ACTION_ALERT), 0, "at failure %d", i);
+    }
+    attempt(&f, 2, PR_WATCH_ATTEMPT_BAD);
+    cr_assert_eq(count_of(&f, PR_WATCH_ACTION_ALERT), 1, "the eleventh");
+    pr_watch_destroy(&f.watch);
+}
+
 Test(circuit_breaker, throttled_and_own_faults_neither_count_nor_heal)
 {
     fixture_t f = begin();
