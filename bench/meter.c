@@ -54,12 +54,12 @@ static void add_services(pr_stage_t *stage, pr_meter_t *out)
     }
 }
 
-static pr_rc_t add_postgres(pr_stage_t *stage, pr_meter_t *out, pr_error_t *error)
+static pr_rc_t add_postgres(pr_stage_t *stage, bool buried, pr_meter_t *out, pr_error_t *error)
 {
     PR_CLEANUP_FREE char *path = pr_asprintf("%s/postgres/data/postmaster.pid", stage->state_dir);
     PR_CLEANUP_FREE char *pid_text = pr_home_read(path);
     if (pid_text)
-        add(out, (pid_t)strtol(pid_text, NULL, 10), PR_METER_POSTGRES, "postmaster", true);
+        add(out, (pid_t)strtol(pid_text, NULL, 10), PR_METER_POSTGRES, "postmaster", buried);
     PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
     pr_rc_t rc =
         pr_db_sync_query(stage->admin, pr_sql_bench[PR_SQL_BENCH_BACKENDS].sql, NULL, &rows, error);
@@ -77,11 +77,11 @@ static pr_rc_t ask(pr_stage_t *stage, int index, int64_t *out, pr_error_t *error
     return rc;
 }
 
-pr_rc_t pr_meter_read(pr_stage_t *stage, pr_meter_t *out, pr_error_t *error)
+pr_rc_t pr_meter_read(pr_stage_t *stage, bool buried, pr_meter_t *out, pr_error_t *error)
 {
     *out = (pr_meter_t){.at_us = pr_clock_mono_us()};
     add_services(stage, out);
-    pr_rc_t rc = add_postgres(stage, out, error);
+    pr_rc_t rc = add_postgres(stage, buried, out, error);
     rc = rc != PR_OK ? rc : ask(stage, PR_SQL_BENCH_STATEMENTS, &out->statements, error);
     return rc != PR_OK ? rc : ask(stage, PR_SQL_BENCH_WAL_POSITION, &out->wal_position, error);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * pr_meter_t: what a stretch of work cost. CPU: utime + stime of /proc/PID/stat (ticks of 10 ms)
- * of each actor, of the receiver, and of each process of Postgres by its application name; the
- * postmaster counts with the children that it has buried. The bench's own backend is left out.
+ * of each actor, of the receiver, and of each process of Postgres by its application name. Backends
+ * that ended count with the postmaster who has buried them, if wanted: not where the application's
+ * own were among them. The bench's own backend is left out.
  * WAL: read from the log itself (pg_walinspect), so that full-page images can be told apart.
  * Statements: pg_stat_statements, executions by anybody but superusers.
  */
@@ -31,7 +32,7 @@ typedef struct {
     int64_t wal_position, statements;
 } pr_meter_t;
 
-PR_CHECK pr_rc_t pr_meter_read(pr_stage_t *stage, pr_meter_t *out, pr_error_t *error);
+PR_CHECK pr_rc_t pr_meter_read(pr_stage_t *stage, bool buried, pr_meter_t *out, pr_error_t *error);
 
 /* Adds to report what was spent from a to b, a notification: cpu_us_*, wal_*, statements_*. */
 PR_CHECK pr_rc_t pr_meter_report(pr_stage_t *stage, const pr_meter_t *a, const pr_meter_t *b,

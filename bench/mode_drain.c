@@ -50,11 +50,11 @@ static pr_rc_t measure(pr_stage_t *stage, int64_t count, json_t *round, pr_error
         return PR_FATAL;
     target += count;
     pr_rc_t rc = pr_db_sync_query(stage->admin, "CHECKPOINT", NULL, NULL, error);
-    rc = rc != PR_OK ? rc : pr_meter_read(stage, &a, error);
+    rc = rc != PR_OK ? rc : pr_meter_read(stage, true, &a, error);
     rc = rc != PR_OK ? rc : pr_stage_start(stage, "outbox-relay", error);
     rc = rc != PR_OK ? rc : await_recorded(stage, target, error);
     int64_t end_us = pr_clock_mono_us();
-    rc = rc != PR_OK ? rc : pr_meter_read(stage, &b, error);
+    rc = rc != PR_OK ? rc : pr_meter_read(stage, true, &b, error);
     if (rc != PR_OK)
         return rc;
     double seconds = (double)(end_us - a.at_us) / 1e6;

@@ -14,12 +14,12 @@ static pr_rc_t one_round(pr_stage_t *stage, const pr_bench_plan_t *plan, int rou
     pr_load_plan_t load = {.count = plan->rate_per_s * plan->seconds,
                            .rate_per_s = plan->rate_per_s,
                            .group = round_no};
-    pr_rc_t rc = pr_meter_read(stage, &a, error);
+    pr_rc_t rc = pr_meter_read(stage, false, &a, error);
     rc = rc != PR_OK ? rc : pr_load_run(stage, &load, tally, error);
     rc = rc != PR_OK
              ? rc
              : pr_load_settle(stage, tally, round_no, PR_BENCH_LOOK_MS, PR_BENCH_SETTLE_MS, error);
-    rc = rc != PR_OK ? rc : pr_meter_read(stage, &b, error);
+    rc = rc != PR_OK ? rc : pr_meter_read(stage, false, &b, error);
     if (rc != PR_OK)
         return rc;
     pr_tally_sum_t sum = pr_tally_sum(tally, round_no);
