@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 
+#include <string.h>
+
 #define JOBS_MAX (4u << 20) /* a fuse; endpoints' shares bound memory long before */
 #define ENDPOINTS_MAX (1u << 20)
 #define SCAN_MS 200 /* how often silent jobs and waiting first tries are looked for */
@@ -18,18 +20,18 @@
 pr_sched_action_t *sched_emit(pr_sched_t *self, pr_sched_action_kind_t kind,
                               const endpoint_t *endpoint)
 {
-    if (self->actions_count == self->actions_room) {
-        uint32_t room = self->actions_room * 2;
-        pr_sched_action_t *grown = pr_calloc(room, sizeof *grown);
-        for (uint32_t i = 0; i < self->actions_count; i++)
-            grown[i] = self->actions[(self->actions_first + i) % self->actions_room];
-        pr_free(self->actions);
-        self->actions = grown;
+    if (self->actions_first + self->actions_count == self->actions_room) {
+        /* taken from the front, added at the end: move up while half is free, else grow */
+        pr_sched_action_t *room = self->actions;
+        if (self->actions_first < self->actions_room / 2)
+            room = pr_calloc(self->actions_room *= 2, sizeof *room);
+        memmove(room, self->actions + self->actions_first, self->actions_count * sizeof *room);
+        if (room != self->actions)
+            pr_free(self->actions);
+        self->actions = room;
         self->actions_first = 0;
-        self->actions_room = room;
     }
-    pr_assert(self->actions_room > 0);
-    uint32_t at = (self->actions_first + self->actions_count++) % self->actions_room;
+    uint32_t at = self->actions_first + self->actions_count++;
     self->actions[at] = (pr_sched_action_t){.kind = kind};
     if (endpoint)
         self->actions[at].endpoint_id = endpoint->spec.id;
@@ -40,9 +42,9 @@ bool pr_sched_action(pr_sched_t *self, pr_sched_action_t *out)
 {
     if (self->actions_count == 0)
         return false;
-    *out = self->actions[self->actions_first];
-    self->actions_first = (self->actions_first + 1) % self->actions_room;
-    self->actions_count--;
+    *out = self->actions[self->actions_first++];
+    if (--self->actions_count == 0)
+        self->actions_first = 0;
     return true;
 }
 

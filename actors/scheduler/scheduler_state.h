@@ -100,7 +100,7 @@ struct pr_sched_t {
     job_t *under_way;             /* INFLIGHT and ADOPTED */
     uint32_t adopted;
     int64_t next_scan_ms;       /* silent jobs; first tries that wait too long */
-    pr_sched_action_t *actions; /* ring buffer, grows */
+    pr_sched_action_t *actions; /* first come, first out; grows */
     uint32_t actions_first, actions_count, actions_room;
     pr_sched_stats_t stats;
 };

@@ -50,7 +50,8 @@ static pr_rc_t run(pr_db_sync_t *db, const char *sql)
 /* BEGIN and enqueue; the id. */
 static pr_rc_t enqueue(pr_db_sync_t *db, int number, int merchants, uint8_t id[16])
 {
-    PR_CLEANUP_FREE char *order = pr_asprintf("%s-%d", name, number / 2); /* two versions of an order */
+    PR_CLEANUP_FREE char *order =
+        pr_asprintf("%s-%d", name, number / 2); /* two versions of an order */
     PR_CLEANUP_FREE char *merchant = pr_asprintf("m%03d", number % merchants + 1);
     PR_CLEANUP(pr_params) pr_params_t *params = pr_params_new();
     PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
@@ -59,10 +60,11 @@ static pr_rc_t enqueue(pr_db_sync_t *db, int number, int merchants, uint8_t id[1
     pr_params_add_i32(params, number % 3);
     pr_rc_t rc = run(db, "BEGIN");
     if (rc == PR_OK)
-        rc = pr_db_sync_query(db,
-                              "SELECT postrider.enqueue_notification($1::text, $2::text, 'payment.succeeded', "
-                              "'{\"chaos\": true}', priority => $3::int)",
-                              params, &rows, NULL);
+        rc = pr_db_sync_query(
+            db,
+            "SELECT postrider.enqueue_notification($1::text, $2::text, 'payment.succeeded', "
+            "'{\"chaos\": true}', priority => $3::int)",
+            params, &rows, NULL);
     if (rc == PR_OK)
         (void)pr_rows_uuid(rows, 0, 0, id);
     return rc;
@@ -105,13 +107,15 @@ static void one(pr_db_sync_t **db, int number, int merchants, bool commit_only)
 int main(int argc, char **argv)
 {
     if (argc < 7) {
-        (void)fputs("usage: chaos-writer URL DIR COUNT RATE_PER_S MERCHANTS NAME [commit-only]\n", stderr);
+        (void)fputs("usage: chaos-writer URL DIR COUNT RATE_PER_S MERCHANTS NAME [commit-only]\n",
+                    stderr);
         return 2;
     }
     url = argv[1];
     dir = argv[2];
     name = argv[6];
-    long count = strtol(argv[3], NULL, 10), rate = strtol(argv[4], NULL, 10), merchants = strtol(argv[5], NULL, 10);
+    long count = strtol(argv[3], NULL, 10), rate = strtol(argv[4], NULL, 10),
+         merchants = strtol(argv[5], NULL, 10);
     static const char *const kinds[] = {"committed", "rolled_back", "killed", "unknown"};
     for (int i = 0; i < 4; i++) {
         PR_CLEANUP_FREE char *path = pr_asprintf("%s/%s.%s", dir, kinds[i], name);
