@@ -27,7 +27,7 @@
 #define CONSOLE_ROLE "postrider_console"
 #define LOGIN "postrider" /* scripts/pg.sh makes it */
 
-/* "retry.jitter" -> "STATE/run/env/POSTRIDER_RETRY_JITTER". The caller's. */
+/* "breaker.recovery_rate" -> "STATE/run/env/POSTRIDER_BREAKER_RECOVERY_RATE". The caller's. */
 static char *env_path(const char *state_dir, const char *key, size_t key_len)
 {
     char *path = pr_asprintf("%s/run/env/POSTRIDER_%.*s", state_dir, (int)key_len, key);

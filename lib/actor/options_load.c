@@ -69,7 +69,7 @@ static pr_rc_t set(pr_config_t *self, const char *source, int index, const char 
     return PR_OK;
 }
 
-/* "POSTRIDER_RETRY_JITTER" for "retry.jitter". */
+/* "POSTRIDER_BREAKER_RECOVERY_RATE" for "breaker.recovery_rate". */
 static bool is_named_by(const char *key, const char *variable, size_t len)
 {
     if (strlen(key) != len)

@@ -58,11 +58,10 @@ const pr_option_t pr_settings[] = {
     {"priority.small_minor", MAP_INT, "", 0, 9007199254740991.0, NO, NO,
      "By currency: an amount below so many minor units is class P2."},
 
-    {"worker.slots", INT, "210", 3, 4096, NO, NO, "Requests that one notifier has in flight at most, all classes together."},
+    {"worker.slots", INT, "210", 3, 1024, NO, NO, "Requests that one notifier has in flight at most, all classes together."},
 
     {"retry.notification", TEXT, "list:5s,30s,5m,30m,1h,2h,6h,24h", 0, 0, NO, NO,
-     "Delays after failed tries (N8): list:5s,30s | fixed:5s*5 | linear:5s*3 | exponential:1s..6h*10 | exponential-jitter:1s..6h*10; an endpoint may have its own."},
-    {"retry.jitter", REAL, "0.1", 0, 1, NO, NO, "Every delay grows by a random part of itself up to this fraction (P6)."},
+     "Delays after failed tries (N8): list:5s,30s | fixed:5s*5 | linear:5s*3 | exponential:1s..6h*10 | exponential-jitter:1s..6h*10; jitter=... follows after ; (10 % are added by default, P6); an endpoint may have its own."},
     {"retry_after_cap", DURATION, "24h", SECOND, 30 * DAY, NO, NO, "A receiver's Retry-After counts up to this."},
     {"max_age", DURATION, "72h", SECOND, 365 * DAY, NO, NO, "A delivery older than this is dead, reason expired (N13)."},
     {"lease", DURATION, "2m", SECOND, DAY, NO, NO, "How long a dispatched call may stay unanswered; must be longer than http.total_timeout (P4)."},

@@ -30,8 +30,8 @@ static const struct {
      "t.yaml:1: unknown key"},
     {"a key that stands twice", "lease: 3m\nlease: 4m\n",
      "t.yaml:2: lease stands here a second time; the first is t.yaml:1"},
-    {"a key that stands twice over two sections", "retry: {jitter: 0}\nretry:\n  jitter: 0.1\n",
-     "t.yaml:3: retry.jitter stands here a second time; the first is t.yaml:1"},
+    {"a key that stands twice over two sections", "breaker: {open: 1s}\nbreaker:\n  open: 2s\n",
+     "t.yaml:3: breaker.open stands here a second time; the first is t.yaml:1"},
     {"a section where a value is wanted", "lease:\n  a: 1\n", "one value is wanted"},
     {"a list where a value is wanted", "lease: [1s]\n", "one value is wanted"},
     {"a value where a section is wanted", "http: 3\n", "http is a section"},
@@ -143,7 +143,8 @@ static const char whole_file[] = "# everything that a reader may write\n"
                                  "  large_minor: {CNY: 500000, JPY: 9007199254740991}\n"
                                  "retry:\n"
                                  "  notification: fixed:5s*5\n"
-                                 "  jitter: 2.5e-1\n"
+                                 "breaker:\n"
+                                 "  recovery_rate: 2.5e-1\n"
                                  "http:\n"
                                  "  max_response: 32KiB\n"
                                  "  allow_plain: true\n"
@@ -164,7 +165,7 @@ Test(options, every_type_reads_back)
     cr_expect_str_eq(pr_config_text(c, "lanes.p1.egress"), "socks5h://proxy:1080");
     cr_expect_eq(pr_config_size(c, "http.max_response"), 32768);
     cr_expect(pr_config_bool(c, "http.allow_plain"));
-    cr_expect_float_eq(pr_config_real(c, "retry.jitter"), 0.25, 1e-12);
+    cr_expect_float_eq(pr_config_real(c, "breaker.recovery_rate"), 0.25, 1e-12);
 
     const char *const *items;
     cr_assert_eq(pr_config_list(c, "bus.brokers", &items), 2);
