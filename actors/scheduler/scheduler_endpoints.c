@@ -35,7 +35,7 @@ enum {
     COL_TLS_CA,
     COL_EGRESS,
     COL_HTTP2,
-    COL_STATE,
+    COL_ACTIVE,
     COL_FORCED,
 };
 
@@ -106,13 +106,12 @@ static int64_t scaled(const io_t *io, int64_t ms)
 static endpoint_row_t *read_row(io_t *io, const pr_rows_t *rows, int at)
 {
     endpoint_row_t *row = PR_NEW(endpoint_row_t);
-    const char *state = pr_rows_text(rows, at, COL_STATE),
-               *forced = pr_rows_text(rows, at, COL_FORCED);
+    const char *forced = pr_rows_text(rows, at, COL_FORCED);
     row->failing = true; /* not known: its first success is told, which may end an episode */
     row->spec = (pr_sched_endpoint_t){
         .id = pr_rows_i64(rows, at, COL_ID),
         .shard = (uint8_t)pr_rows_i16(rows, at, COL_SHARD),
-        .active = strcmp(state, "active") == 0,
+        .active = pr_rows_bool(rows, at, COL_ACTIVE),
         .forced = strcmp(forced, "open") == 0     ? PR_FORCED_OPEN
                   : strcmp(forced, "closed") == 0 ? PR_FORCED_CLOSED
                                                   : PR_FORCED_NOT,

@@ -5,5 +5,8 @@ SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon,
        e.id, e.merchant_id, e.shard, e.url, e.scheme, e.secret, e.secret_next,
        (extract(epoch FROM e.rotate_until - clock_timestamp()) * 1000)::bigint AS rotate_in_ms,
        e.success_rule, e.retry, e.max_age_ms, e.concurrency, e.rate_per_s, e.headers::text AS headers,
-       e.tls_ca, e.egress, e.http2, e.state, e.forced
+       e.tls_ca, e.egress, e.http2,
+       -- one that was switched off because it took nothing for days goes on being probed by its breaker: a passed probe
+       -- switches it on again (states.md); one switched off by a person or a 410 does not
+       (e.state = 'active' OR e.state_reason = 'failing') AS active, e.forced
 FROM (VALUES (1)) AS v (x) LEFT JOIN postrider.endpoint AS e ON e.tx >= $1::text::xid8;
