@@ -112,7 +112,8 @@ static const pr_fsm_row_t job_rows[] = {
     {J(PARKED), J(GIVE_UP), J(DEAD), "parked until it was too old"},
     {J(DISPATCHED), J(SUCCEED), J(DONE), "the outcome is success"},
     {J(DISPATCHED), J(RETRY), J(WAITING), "failed, due again later"},
-    {J(DISPATCHED), J(WORKER_LOST), J(WAITING), "nothing heard of it, due again with a new token"},
+    {J(DISPATCHED), J(WORKER_LOST), J(WAITING),
+     "nothing heard of it, due again with the same token"},
     {J(DISPATCHED), J(GIVE_UP), J(DEAD), "failed, and no retry is left"},
     {J(DEAD), J(REDRIVE), J(WAITING), "a person drives it again, with a new token"},
 };

@@ -90,7 +90,7 @@ typedef enum {
     PR_JOB_DROP,
     PR_JOB_SUCCEED,
     PR_JOB_RETRY,       /* failed; due again later */
-    PR_JOB_WORKER_LOST, /* nothing heard of it: again, with a new token */
+    PR_JOB_WORKER_LOST, /* nothing heard of it: again, with the same token (ADR 0004) */
     PR_JOB_GIVE_UP,     /* retries exhausted or expired */
     PR_JOB_REDRIVE,
     PR_JOB_EVENTS,
