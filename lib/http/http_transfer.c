@@ -367,8 +367,12 @@ static void set_ca(transfer_t *self, const char *ca_pem)
     SET(self->easy, CURLOPT_CAPATH, NULL);
 }
 
-static void set_http2(transfer_t *self)
+/* In TLS only: without ALPN libcurl learns from the first answer that a connection serves one
+ * request at a time, and all others to that host would wait for it. */
+static void set_http2(transfer_t *self, const char *url)
 {
+    if (strncasecmp(url, "https:", 6) != 0)
+        return;
     SET(self->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     /* One connection serves many: wait for it rather than open another beside it. */
     SET(self->easy, CURLOPT_PIPEWAIT, 1L);
@@ -386,7 +390,7 @@ pr_rc_t transfer_prepare(transfer_t *self, const pr_http_request_t *request, pr_
         return rc;
     set_ca(self, request->ca_pem);
     if (request->http2)
-        set_http2(self);
+        set_http2(self, request->url);
     int64_t total_ms = request->total_ms > 0 ? request->total_ms : self->http->limits.total_ms;
     total_ms = total_ms < INT_MAX ? total_ms : INT_MAX;
     CURL *easy = self->easy;

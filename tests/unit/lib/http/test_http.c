@@ -390,6 +390,27 @@ Test(http, a_connect_that_hangs_is_given_up_and_leaves_nothing)
         close(fds[i]);
 }
 
+/* Whatever a host may turn out to speak: without TLS nobody waits for another one's answer. */
+Test(http, a_silent_answer_holds_up_nobody_else)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001)};
+    socklen_t len = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&address, len), 0);
+    cr_assert_eq(listen(fd, 16), 0); /* takes connections, reads nothing */
+    cr_assert_eq(getsockname(fd, (struct sockaddr *)&address, &len), 0);
+    pr_http_t *http = pr_http_new(&quick);
+    PR_CLEANUP_FREE char *url = pr_asprintf("http://127.0.0.1:%d/", ntohs(address.sin_port));
+    seen_t seen = {0};
+    pr_http_request_t request = {.url = url, .http2 = true, .done = on_done, .arg = &seen};
+    for (int i = 0; i < 5; i++)
+        cr_assert_eq(pr_http_start(http, &request, pr_clock_mono_ms(), NULL), PR_OK);
+    run_until(http, &seen.done, 5);
+    cr_expect_eq(pr_http_stats(http).connects, 5);
+    pr_http_destroy(&http);
+    close(fd);
+}
+
 /* Each kept connection dies at its second request. */
 Test(http, dead_kept_connections_are_no_failure)
 {
