@@ -20,7 +20,8 @@
  * that answers a greeting, a scheduler that shows a new session or more shards.
  *
  * Peers 0 .. brokers-1 are the brokers of the configuration. When none of them was heard for
- * silence_ms, each scheduler whose address is known becomes a peer too, until a broker is back.
+ * silence_ms, each scheduler whose address is known becomes a peer too, until a broker is back:
+ * from a SchedulerHello, or because the io found it (brokers that never were tell no addresses).
  *
  * Sources: docs/protocol.md sections 4 and 5, requirements N16-N18, P4, P5. One thread.
  */
@@ -162,6 +163,10 @@ bool pr_notifier_action(pr_notifier_t *self, pr_notifier_action_t *out);
 size_t pr_notifier_held(const pr_notifier_t *self, const pr_held_t **out, size_t max);
 const pr_held_t *pr_notifier_slot(const pr_notifier_t *self, uint32_t slot);
 bool pr_notifier_direct(const pr_notifier_t *self); /* brokers are away */
+/* No broker was heard for silence_ms: schedulers are to be looked for. */
+bool pr_notifier_brokers_away(const pr_notifier_t *self, int64_t now_ms);
+/* A scheduler listens here: while the brokers are away it becomes a peer. */
+void pr_notifier_found(pr_notifier_t *self, const char *address, int64_t now_ms);
 
 typedef struct {
     uint32_t running, owed, slow, live_peers;

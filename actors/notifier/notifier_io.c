@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define TICK_MS 50
+#define LOOK_MS 1000
 #define RECEIVE_BUDGET 32 /* messages of one peer a turn */
 #define LINES_MAX (80u * 1024u)
 
@@ -253,6 +254,10 @@ static void on_turn(void *arg, int64_t now_ms)
     if (now_ms >= self->tick_at_ms) {
         self->tick_at_ms = now_ms + TICK_MS;
         pr_notifier_tick(self->step, now_ms);
+    }
+    if (now_ms >= self->look_at_ms && pr_notifier_brokers_away(self->step, now_ms)) {
+        self->look_at_ms = now_ms + LOOK_MS;
+        notifier_look_for_schedulers(self, now_ms);
     }
     pr_notifier_offer(self->step);
     perform(self, now_ms);

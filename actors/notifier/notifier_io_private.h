@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by the files that perform: notifier_io.c (turns, messages, life) and notifier_send.c
- * (what goes out to peers).
+ * Shared by the files that perform: notifier_io.c (turns, messages, life), notifier_send.c
+ * (what goes out to peers) and notifier_schedulers.c (where schedulers may be found).
  */
 #ifndef PR_NOTIFIER_IO_PRIVATE_H
 #define PR_NOTIFIER_IO_PRIVATE_H
@@ -31,6 +31,7 @@ struct io_t {
     int http_timer;
     bool http_ready;
     int64_t tick_at_ms;
+    int64_t look_at_ms; /* for schedulers, while no broker is heard */
     const pr_held_t **held;
     Postrider__V1__HeldJob *held_jobs;
     Postrider__V1__HeldJob **held_pointers;
@@ -43,5 +44,7 @@ void notifier_send_credit(peer_io_t *peer, const uint64_t total[PR_CLASSES]);
 /* Puts the outcome into the batch that leaves at the end of the turn, or when it is full. */
 void notifier_gather_outcome(peer_io_t *peer, const pr_notifier_action_t *action);
 void notifier_flush_outcomes(peer_io_t *peer);
+/* Tells the step of every scheduler that listens where schedulers of this configuration may. */
+void notifier_look_for_schedulers(io_t *self, int64_t now_ms);
 
 #endif

@@ -216,10 +216,21 @@ bool pr_notifier_direct(const pr_notifier_t *self)
     return false;
 }
 
+bool pr_notifier_brokers_away(const pr_notifier_t *self, int64_t now_ms)
+{
+    return now_ms - self->broker_heard_at_ms >= PR_NOTIFIER_SILENCE_MS;
+}
+
+void pr_notifier_found(pr_notifier_t *self, const char *address, int64_t now_ms)
+{
+    if (text_fits(address) && pr_notifier_brokers_away(self, now_ms))
+        connect_direct(self, address, now_ms);
+}
+
 /* No broker for a while: every scheduler we know of becomes a peer. */
 static void go_direct(pr_notifier_t *self, int64_t now_ms)
 {
-    if (now_ms - self->broker_heard_at_ms < PR_NOTIFIER_SILENCE_MS)
+    if (!pr_notifier_brokers_away(self, now_ms))
         return;
     for (uint32_t i = 0; i < SESSIONS_MAX; i++) {
         if (self->sessions[i].used && self->sessions[i].address[0] != '\0')

@@ -367,6 +367,24 @@ Test(notifier, without_brokers_it_goes_to_the_schedulers_and_comes_back)
     pr_notifier_destroy(&it, free_payload);
 }
 
+Test(notifier, a_scheduler_that_was_found_is_a_peer_only_while_brokers_are_away)
+{
+    pr_notifier_t *it = connected(); /* and never told of any scheduler */
+    pr_notifier_heard(it, 0, 1000);
+    ask(it);
+    cr_expect_not(pr_notifier_brokers_away(it, 2999));
+    pr_notifier_found(it, "ipc:///run/s2", 2999);
+    cr_expect_eq(ask(it).count[PR_NOTIFIER_CONNECT], 0);
+    cr_expect(pr_notifier_brokers_away(it, 3000));
+    pr_notifier_found(it, "ipc:///run/s2", 3000);
+    pr_notifier_found(it, "ipc:///run/s2", 3000);
+    asked_t asked = ask(it);
+    cr_assert_eq(asked.count[PR_NOTIFIER_CONNECT], 1, "once");
+    cr_expect_str_eq(asked.last[PR_NOTIFIER_CONNECT].address, "ipc:///run/s2");
+    cr_expect(pr_notifier_direct(it));
+    pr_notifier_destroy(&it, free_payload);
+}
+
 Test(notifier, an_outcome_goes_by_another_broker_when_its_own_is_lost)
 {
     pr_notifier_t *it = fresh(2);
