@@ -28,11 +28,19 @@ struct relay_t {
     int64_t batch; /* relay.batch */
     int64_t sysid; /* of the cluster on this connection; from the check */
     asked_t asked[PR_RELAY_CLASSES];
-    char reason[256]; /* why the cluster is refused */
-    bool stopping;    /* callbacks of broken-off queries lead to nothing */
+    bool full[PR_RELAY_CLASSES]; /* its last move was: the next one need not be asked for */
+    char reason[256];            /* why the cluster is refused */
+    bool stopping;               /* callbacks of broken-off queries lead to nothing */
 };
 
+/* A look whether classes have something to move. */
+typedef struct {
+    relay_t *relay;
+    bool wanted[PR_RELAY_CLASSES];
+} peek_t;
+
 static void give(relay_t *self, pr_relay_event_t event);
+static void move(relay_t *self, int class_no);
 
 /* ---- answers ---- */
 
@@ -84,6 +92,7 @@ static void on_moved(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_erro
         event.moved = pr_rows_i32(rows, 0, 0);
         event.last_seq = pr_rows_i64(rows, 0, 2);
         event.full = pr_rows_bool(rows, 0, 3);
+        self->full[event.class_no] = event.full;
         pr_actor_count(self->actor, (uint64_t)event.moved);
         if (event.moved > 0) {
             pr_log_debug("relay.moved", "class=%d rows=%lld jobs=%d last_seq=%lld", event.class_no,
@@ -94,7 +103,54 @@ static void on_moved(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_erro
     give(self, event);
 }
 
+static void on_peeked(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    peek_t *peek = arg;
+    relay_t *self = peek->relay;
+    bool named[PR_RELAY_CLASSES] = {false};
+    if (rc == PR_FATAL) {
+        pr_actor_fail(self->actor, rc, error);
+    } else if (rc != PR_OK && !self->stopping) {
+        pr_log_error(PR_LOG_WARN, "relay.peek_failed", error);
+    }
+    for (int row = 0; rc == PR_OK && row < pr_rows_count(rows); row++) {
+        int class_no = pr_rows_i16(rows, row, 0);
+        pr_assert(class_no >= 0 && class_no < PR_RELAY_CLASSES);
+        named[class_no] = true;
+    }
+    for (int i = 0; i < PR_RELAY_CLASSES; i++) {
+        if (peek->wanted[i] && rc != PR_OK) {
+            give(self, (pr_relay_event_t){.kind = PR_RELAY_FAILED, .class_no = i});
+        } else if (peek->wanted[i] && named[i]) {
+            move(self, i);
+        } else if (peek->wanted[i]) {
+            give(self, (pr_relay_event_t){.kind = PR_RELAY_MOVED, .class_no = i});
+        }
+    }
+    pr_free(peek);
+}
+
 /* ---- effects ---- */
+
+/* An empty move costs four times what a look at all classes does, so we look first: an idle relay,
+ * and a class without traffic beside one with, cost little. */
+static void peek(relay_t *self, const bool wanted[PR_RELAY_CLASSES])
+{
+    peek_t *look = PR_NEW(peek_t);
+    look->relay = self;
+    memcpy(look->wanted, wanted, sizeof look->wanted);
+    pr_params_clear(self->params);
+    if (pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_PEEK_WINDOWS, self->params, on_peeked, look) ==
+        PR_OK) {
+        return;
+    }
+    pr_free(look);
+    for (int i = 0; i < PR_RELAY_CLASSES; i++) {
+        if (wanted[i]) {
+            give(self, (pr_relay_event_t){.kind = PR_RELAY_FAILED, .class_no = i});
+        }
+    }
+}
 
 static void check_cluster(relay_t *self)
 {
@@ -142,7 +198,7 @@ static void refuse_cluster(relay_t *self)
     pr_actor_fail(self->actor, rc, &error);
 }
 
-static void perform(relay_t *self, const pr_relay_action_t *action)
+static void perform(relay_t *self, const pr_relay_action_t *action, bool wanted[PR_RELAY_CLASSES])
 {
     switch (action->kind) {
     case PR_RELAY_ACTION_NONE:
@@ -151,7 +207,11 @@ static void perform(relay_t *self, const pr_relay_action_t *action)
         check_cluster(self);
         break;
     case PR_RELAY_MOVE:
-        move(self, action->class_no);
+        if (self->full[action->class_no]) {
+            move(self, action->class_no);
+        } else {
+            wanted[action->class_no] = true;
+        }
         break;
     case PR_RELAY_HINT:
         send_hint(self, action->last_seq);
@@ -170,8 +230,12 @@ static void give(relay_t *self, pr_relay_event_t event)
     pr_relay_action_t actions[PR_RELAY_ACTIONS_MAX];
     int count =
         pr_relay_step(&self->step, &event, pr_loop_now_ms(pr_actor_loop(self->actor)), actions);
+    bool wanted[PR_RELAY_CLASSES] = {false};
     for (int i = 0; i < count; i++) {
-        perform(self, &actions[i]);
+        perform(self, &actions[i], wanted);
+    }
+    if (wanted[0] || wanted[1] || wanted[2]) {
+        peek(self, wanted);
     }
     pr_loop_timer_at(pr_actor_loop(self->actor), self->timer, pr_relay_deadline_ms(&self->step));
 }
@@ -193,7 +257,9 @@ static void on_ready(void *arg)
 
 static void on_lost(void *arg)
 {
-    give(arg, (pr_relay_event_t){.kind = PR_RELAY_DISCONNECTED});
+    relay_t *self = arg;
+    memset(self->full, 0, sizeof self->full);
+    give(self, (pr_relay_event_t){.kind = PR_RELAY_DISCONNECTED});
 }
 
 static void stop(void **io)
