@@ -1165,6 +1165,36 @@ END $$;
 ALTER FUNCTION postrider.finish_rotations() OWNER TO postrider_owner;
 
 --
+-- Name: follow_timeline(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.follow_timeline() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    here text := (SELECT s.system_identifier FROM pg_control_system() AS s)
+                 || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8); -- known at once, unlike the control file's
+    known text;
+BEGIN
+    INSERT INTO postrider.setting (key, value) VALUES ('timeline', here) ON CONFLICT (key) DO NOTHING;
+    SELECT s.value INTO known FROM postrider.setting AS s WHERE s.key = 'timeline' FOR UPDATE;
+    IF known = here THEN
+        RETURN false;
+    END IF;
+    UPDATE postrider.setting AS s SET value = here WHERE s.key = 'timeline';
+    IF split_part(known, '/', 1) <> split_part(here, '/', 1) THEN
+        RETURN false;
+    END IF;
+    PERFORM setval('postrider.outbox_id_seq', nextval('postrider.outbox_id_seq') + 1000000);
+    PERFORM postrider.end_session(s.id) FROM (SELECT x.id FROM postrider.session AS x WHERE x.ended IS NULL ORDER BY x.id) AS s;
+    RETURN true;
+END $$;
+
+ALTER FUNCTION postrider.follow_timeline() OWNER TO postrider_owner;
+
+--
 -- Name: heartbeat(uuid, bigint, bigint[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3301,6 +3331,13 @@ GRANT ALL ON FUNCTION postrider.ensure_partitions(ahead integer, retention inter
 
 REVOKE ALL ON FUNCTION postrider.finish_rotations() FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.finish_rotations() TO postrider_dead_letter;
+
+--
+-- Name: FUNCTION follow_timeline(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.follow_timeline() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.follow_timeline() TO postrider_relay;
 
 --
 -- Name: FUNCTION heartbeat(session uuid, beat bigint, low bigint[], OUT alive boolean, OUT target integer, OUT owned integer); Type: ACL; Schema: postrider; Owner: postrider_owner

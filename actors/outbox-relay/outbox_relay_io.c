@@ -53,6 +53,17 @@ static void on_session(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_er
     }
 }
 
+static void on_followed(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    relay_t *self = arg;
+    if (rc != PR_OK && !self->stopping) {
+        pr_log_error(PR_LOG_WARN, "relay.timeline_unknown",
+                     error); /* the next connection asks again */
+    } else if (rc == PR_OK && pr_rows_bool(rows, 0, 0)) {
+        pr_log_warn("relay.promoted", "sessions=ended ids=jumped_by_1000000");
+    }
+}
+
 static void on_checked(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     relay_t *self = arg;
@@ -157,6 +168,8 @@ static void check_cluster(relay_t *self)
     pr_params_clear(self->params);
     if (pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_SET_SESSION, self->params, on_session, self) !=
             PR_OK ||
+        pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_FOLLOW_TIMELINE, self->params, on_followed,
+                    self) != PR_OK ||
         pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_CHECK_CLUSTER, self->params, on_checked, self) !=
             PR_OK) {
         give(self, (pr_relay_event_t){.kind = PR_RELAY_CLUSTER_UNKNOWN});
