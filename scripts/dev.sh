@@ -84,6 +84,11 @@ lint_python() {
 for name in sys.argv[1:]: ast.parse(open(name).read(), name)'
 }
 
+lint_symbols() {
+    tests/support/check_core_symbols.sh --self-test &&
+        tests/support/check_core_symbols.sh build/release
+}
+
 # lint_step NAME COMMAND...: one section, its time, and whether it passed.
 lint_step() {
     local name=$1 log=build/lint-$1.log begin=$SECONDS word=ok
@@ -108,9 +113,8 @@ dev_lint() {
     lint_step gcc preset release
     lint_step clang preset clang
     lint_step headers tests/support/headers.sh build/clang
-    if [ -x tests/support/check_core_symbols.sh ]; then
-        lint_step symbols tests/support/check_core_symbols.sh build/release
-    fi
+    lint_step symbols lint_symbols
+    lint_step documents tests/support/check_traceability.py
     lint_step cppcheck lint_cppcheck
     lint_step tidy lint_tidy
     printf '%d passed, %d failed, 0 skipped\n' "$lint_passed" "$lint_failed"
@@ -244,5 +248,8 @@ dev_bench() {
 
 dev_chaos() {
     release_build
-    BUILD_DIR=$home/build/release exec tests/chaos/run "$@"
+    TEST_TMP=$(mktemp -d /tmp/prt.XXXXXX)
+    chmod 711 "$TEST_TMP"
+    export TEST_TMP BUILD_DIR=$home/build/release
+    exec tests/chaos/chaos.py "$@"
 }
