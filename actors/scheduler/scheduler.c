@@ -73,6 +73,20 @@ static void emit_date(pr_sched_t *self, const endpoint_t *endpoint, int64_t seq,
     action->class_no = class_no;
 }
 
+/* Delivered, but not in memory: after a takeover it may stand in Postgres, not yet paged in. The token decides there. */
+static void emit_stray(pr_sched_t *self, int64_t seq, uint64_t salt, uint32_t attempt,
+                       void *outcome)
+{
+    pr_sched_action_t *action = sched_emit(self, PR_SCHED_RESULT, NULL);
+    action->seq = seq;
+    action->salt = salt;
+    action->attempt = attempt;
+    action->end = PR_END_DELIVERED;
+    action->tried = true;
+    action->stray = true;
+    action->outcome = outcome;
+}
+
 /* A first try in memory is to get a due time, once. */
 static void date(pr_sched_t *self, job_t *job)
 {
@@ -175,19 +189,27 @@ void sched_job_remove(pr_sched_t *self, job_t *job)
 {
     leave_state(self, job);
     (void)pr_map_remove(self->jobs, (uint64_t)job->view.seq);
-    job->endpoint->jobs[job->view.class_no]--;
+    endpoint_t *endpoint = job->endpoint;
+    if (job->of_prev)
+        job->of_prev->of_next = job->of_next;
+    else
+        endpoint->first_job = job->of_next;
+    if (job->of_next)
+        job->of_next->of_prev = job->of_prev;
+    endpoint->jobs[job->view.class_no]--;
     self->stats.class_jobs[job->view.class_no]--;
     emit_free(self, job->view.payload);
     pr_free(job);
 }
 
-/* The job is gone for good: its place may be taken by one from Postgres. */
+/* The job is gone for good: its place may be taken by one from Postgres, its turn by the next of its order. */
 static void job_done(pr_sched_t *self, job_t *job, int64_t now_ms)
 {
     endpoint_t *endpoint = job->endpoint;
     uint8_t class_no = job->view.class_no;
     sched_job_remove(self, job);
     endpoint_page(self, endpoint, class_no, now_ms);
+    endpoint_refresh(self, endpoint, now_ms);
 }
 
 static void start_timer(pr_sched_t *self, job_t *job, int64_t at_ms)
@@ -202,6 +224,10 @@ static void start_timer(pr_sched_t *self, job_t *job, int64_t at_ms)
 
 static void make_ready(pr_sched_t *self, job_t *job, bool front, int64_t now_ms)
 {
+    if (job->cancelled) {
+        job_done(self, job, now_ms);
+        return;
+    }
     leave_state(self, job);
     job->due_ms = now_ms;
     order_add(self, job, front);
@@ -240,15 +266,12 @@ void pr_sched_set_endpoint(pr_sched_t *self, const pr_sched_endpoint_t *spec, in
 void pr_sched_drop_shard(pr_sched_t *self, uint8_t shard)
 {
     size_t cursor = 0;
-    job_t *job;
-    while ((job = pr_map_next(self->jobs, &cursor, NULL)))
-        if (job->endpoint->spec.shard == shard)
-            sched_job_remove(self, job);
-    cursor = 0;
     endpoint_t *endpoint;
     while ((endpoint = pr_map_next(self->endpoints, &cursor, NULL))) {
         if (endpoint->spec.shard != shard)
             continue;
+        while (endpoint->first_job)
+            sched_job_remove(self, endpoint->first_job);
         (void)pr_map_remove(self->endpoints, (uint64_t)endpoint->spec.id);
         endpoint_destroy(self, endpoint);
         self->stats.endpoints--;
@@ -263,22 +286,21 @@ void pr_sched_leave_shard(pr_sched_t *self, uint8_t shard)
         if (endpoint->spec.shard == shard) {
             endpoint->leaving = true;
             endpoint_leave_rings(self, endpoint);
+            for (job_t *job = endpoint->first_job; job; job = job->of_next)
+                date(self, job);
         }
-    cursor = 0;
-    job_t *job;
-    while ((job = pr_map_next(self->jobs, &cursor, NULL)))
-        if (job->endpoint->spec.shard == shard)
-            date(self, job);
 }
 
 bool pr_sched_shard_left(const pr_sched_t *self, uint8_t shard)
 {
     size_t cursor = 0;
-    const job_t *job;
-    while ((job = pr_map_next(self->jobs, &cursor, NULL)))
-        if (job->endpoint->spec.shard == shard &&
-            (!job->dated || (job->state != JOB_READY && job->state != JOB_TIMER)))
-            return false;
+    const endpoint_t *endpoint;
+    while ((endpoint = pr_map_next(self->endpoints, &cursor, NULL))) {
+        const job_t *job = endpoint->spec.shard == shard ? endpoint->first_job : NULL;
+        for (; job; job = job->of_next)
+            if (!job->dated || (job->state != JOB_READY && job->state != JOB_TIMER))
+                return false;
+    }
     return true;
 }
 
@@ -331,6 +353,10 @@ static job_t *job_new(pr_sched_t *self, endpoint_t *endpoint, const pr_sched_row
     job->dated = row->dated;
     pr_rc_t rc = pr_map_put(self->jobs, (uint64_t)row->seq, job, NULL);
     pr_assert(rc == PR_OK);
+    job->of_next = endpoint->first_job;
+    if (job->of_next)
+        job->of_next->of_prev = job;
+    endpoint->first_job = job;
     endpoint->jobs[row->class_no]++;
     self->stats.class_jobs[row->class_no]++;
     return job;
@@ -347,7 +373,7 @@ pr_sched_added_t pr_sched_add(pr_sched_t *self, const pr_sched_row_t *row, void 
     if (known && known->view.salt == row->salt)
         return PR_SCHED_KNOWN;
     if (known) /* its move was undone, and the number went to another job */
-        sched_job_remove(self, known);
+        job_done(self, known, now_ms);
     if (endpoint->jobs[row->class_no] >= endpoint_keep(self, endpoint)) {
         if (row->dated)
             pr_sched_dated(self, row->endpoint_id, row->class_no, row->due_in_ms, now_ms);
@@ -365,13 +391,13 @@ pr_sched_added_t pr_sched_add(pr_sched_t *self, const pr_sched_row_t *row, void 
     return PR_SCHED_KEPT;
 }
 
-void pr_sched_unproven(pr_sched_t *self, const int64_t durable[PR_SCHED_CLASSES])
+void pr_sched_unproven(pr_sched_t *self, const int64_t durable[PR_SCHED_CLASSES], int64_t now_ms)
 {
     size_t cursor = 0;
     job_t *job;
     while ((job = pr_map_next(self->jobs, &cursor, NULL)))
         if (job->state == JOB_READY && !job->dated && job->view.seq > durable[job->view.class_no])
-            sched_job_remove(self, job);
+            job_done(self, job, now_ms);
 }
 
 void pr_sched_paged(pr_sched_t *self, int64_t endpoint_id, uint8_t class_no, bool more,
@@ -398,11 +424,11 @@ void pr_sched_page_failed(pr_sched_t *self, int64_t endpoint_id, uint8_t class_n
 
 static void date_done(pr_sched_t *self, job_t *job, int64_t now_ms);
 
-void pr_sched_date_written(pr_sched_t *self, int64_t seq, int64_t endpoint_id, uint8_t class_no,
-                           int64_t now_ms)
+void pr_sched_date_written(pr_sched_t *self, int64_t seq, uint64_t salt, int64_t endpoint_id,
+                           uint8_t class_no, int64_t now_ms)
 {
     job_t *job = pr_map_get(self->jobs, (uint64_t)seq);
-    if (job)
+    if (job && job->view.salt == salt)
         date_done(self, job, now_ms);
     else
         pr_sched_dated(self, endpoint_id, class_no, 0, now_ms);
@@ -417,27 +443,30 @@ static void date_done(pr_sched_t *self, job_t *job, int64_t now_ms)
     job->dating = false;
     if (job->state != JOB_READY || endpoint->jobs[class_no] <= endpoint_keep(self, endpoint))
         return;
-    sched_job_remove(self, job);
     if (endpoint->db_due_ms[class_no] > now_ms)
         endpoint->db_due_ms[class_no] = now_ms;
+    job_done(self, job, now_ms);
 }
 
-void pr_sched_forget(pr_sched_t *self, int64_t seq)
+void pr_sched_forget(pr_sched_t *self, int64_t seq, int64_t now_ms)
 {
     job_t *job = pr_map_get(self->jobs, (uint64_t)seq);
     if (job)
-        sched_job_remove(self, job);
+        job_done(self, job, now_ms);
 }
 
-void pr_sched_cancel(pr_sched_t *self, int64_t outbox_id, int64_t endpoint_id)
+void pr_sched_cancel(pr_sched_t *self, int64_t outbox_id, int64_t endpoint_id, int64_t now_ms)
 {
-    size_t cursor = 0;
-    job_t *job;
-    /* Rare and a person's doing: a walk costs less than an index on every job. */
-    while ((job = pr_map_next(self->jobs, &cursor, NULL)))
-        if (job->view.outbox_id == outbox_id && job->view.endpoint_id == endpoint_id &&
-            (job->state == JOB_READY || job->state == JOB_TIMER))
-            sched_job_remove(self, job);
+    endpoint_t *endpoint = endpoint_of(self, endpoint_id);
+    for (job_t *job = endpoint ? endpoint->first_job : NULL, *next; job; job = next) {
+        next = job->of_next;
+        if (job->view.outbox_id != outbox_id)
+            continue;
+        if (job->state == JOB_READY || job->state == JOB_TIMER)
+            job_done(self, job, now_ms);
+        else
+            job->cancelled = true; /* its outcome decides, or it is not sent again */
+    }
 }
 
 /* ---- outcomes ---- */
@@ -509,6 +538,10 @@ void pr_sched_outcome(pr_sched_t *self, int64_t seq, uint64_t salt, uint32_t att
                       uint64_t random, void *outcome, int64_t now_ms)
 {
     job_t *job = pr_map_get(self->jobs, (uint64_t)seq);
+    if (!job && result == PR_OUTCOME_DELIVERED) {
+        emit_stray(self, seq, salt, attempt, outcome);
+        return;
+    }
     if (!job || job->view.salt != salt || job->view.attempt != attempt || job->state == JOB_TIMER) {
         emit_stale(self, seq, salt, attempt, outcome);
         return;
@@ -568,6 +601,21 @@ void pr_sched_written(pr_sched_t *self, int64_t seq, int64_t now_ms)
     }
 }
 
+void pr_sched_stray_written(pr_sched_t *self, int64_t seq, uint64_t salt, uint32_t attempt,
+                            int64_t now_ms)
+{
+    job_t *job = pr_map_get(self->jobs, (uint64_t)seq);
+    if (job && job->view.salt == salt && job->view.attempt == attempt &&
+        job->state != JOB_WRITING)
+        job_done(self, job, now_ms);
+}
+
+void pr_sched_deaf(pr_sched_t *self, int64_t now_ms)
+{
+    for (job_t *job = self->under_way; job; job = job->next)
+        job->heard_ms = now_ms;
+}
+
 void pr_sched_held(pr_sched_t *self, int64_t seq, uint64_t salt, uint32_t attempt, int64_t now_ms)
 {
     job_t *job = pr_map_get(self->jobs, (uint64_t)seq);
@@ -622,10 +670,8 @@ static void scan(pr_sched_t *self, int64_t now_ms)
 
 void sched_expire_held(pr_sched_t *self, endpoint_t *endpoint, int64_t now_ms)
 {
-    size_t cursor = 0;
-    job_t *job;
-    while ((job = pr_map_next(self->jobs, &cursor, NULL)))
-        if (job->endpoint == endpoint && (job->state == JOB_READY || job->state == JOB_TIMER) &&
+    for (job_t *job = endpoint->first_job; job; job = job->of_next)
+        if ((job->state == JOB_READY || job->state == JOB_TIMER) &&
             now_ms - job->born_ms >= endpoint->spec.max_age_ms)
             expire(self, job);
     sched_emit(self, PR_SCHED_EXPIRE, endpoint);
@@ -744,9 +790,7 @@ void pr_sched_low(const pr_sched_t *self, int64_t low[PR_SCHED_CLASSES])
 void pr_sched_each_seq(const pr_sched_t *self, int64_t endpoint_id,
                        void (*fn)(void *arg, int64_t seq), void *arg)
 {
-    size_t cursor = 0;
-    const job_t *job;
-    while ((job = pr_map_next(self->jobs, &cursor, NULL)))
-        if (job->view.endpoint_id == endpoint_id)
-            fn(arg, job->view.seq);
+    const endpoint_t *endpoint = endpoint_of(self, endpoint_id);
+    for (const job_t *job = endpoint ? endpoint->first_job : NULL; job; job = job->of_next)
+        fn(arg, job->view.seq);
 }

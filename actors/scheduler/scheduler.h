@@ -132,6 +132,7 @@ typedef struct {
     bool uncharged; /* the try is not counted: the job gets new_salt */
     uint64_t new_salt;
     bool tried;         /* an attempt is to be logged */
+    bool stray;         /* no job in memory has this token: answer it with pr_sched_stray_written */
     const char *reason; /* end DEAD: retries_exhausted | expired */
     void *outcome;      /* as given to pr_sched_outcome; NULL when none */
     /* PAGE */
@@ -162,29 +163,35 @@ pr_sched_added_t pr_sched_add(pr_sched_t *self, const pr_sched_row_t *row, void 
                               int64_t now_ms);
 /* The database may have lost moves of first tries after durable (per class): those that are ready are forgotten and come
  * again by pr_sched_add; one that comes with another salt replaces what stands in its place. */
-void pr_sched_unproven(pr_sched_t *self, const int64_t durable[PR_SCHED_CLASSES]);
-/* A page that was asked for has been read: more = it was full. The next due time is then asked by the io (next_due). */
+void pr_sched_unproven(pr_sched_t *self, const int64_t durable[PR_SCHED_CLASSES], int64_t now_ms);
+/* A page that was asked for has been read: more = it was full. If not, the next due time has been said by pr_sched_dated. */
 void pr_sched_paged(pr_sched_t *self, int64_t endpoint_id, uint8_t class_no, bool more,
                     int64_t now_ms);
 /* It could not be read: it is asked for again with the endpoint's next timer. */
 void pr_sched_page_failed(pr_sched_t *self, int64_t endpoint_id, uint8_t class_no, int64_t now_ms);
-/* Somebody cancelled the delivery: forget it unless it is under way. */
-void pr_sched_cancel(pr_sched_t *self, int64_t outbox_id, int64_t endpoint_id);
-void pr_sched_forget(pr_sched_t *self, int64_t seq);
+/* Somebody cancelled the delivery: forget it; if it is under way, it is not sent again. */
+void pr_sched_cancel(pr_sched_t *self, int64_t outbox_id, int64_t endpoint_id, int64_t now_ms);
+void pr_sched_forget(pr_sched_t *self, int64_t seq, int64_t now_ms);
 /* A DATE action is committed. */
-void pr_sched_date_written(pr_sched_t *self, int64_t seq, int64_t endpoint_id, uint8_t class_no,
-                           int64_t now_ms);
+void pr_sched_date_written(pr_sched_t *self, int64_t seq, uint64_t salt, int64_t endpoint_id,
+                           uint8_t class_no, int64_t now_ms);
 
 /* A worker's word on one token. An outcome is answered by one RESULT or STALE action, which carries `outcome`.
- * RETURNED: the job is ready again, and STALE is emitted so that the worker is told. */
+ * RETURNED: the job is ready again, and STALE is emitted so that the worker is told. DELIVERED for a job that is not in
+ * memory is a RESULT all the same (stray): it may wait in Postgres for its page. */
 void pr_sched_outcome(pr_sched_t *self, int64_t seq, uint64_t salt, uint32_t attempt,
                       pr_outcome_t result, int64_t retry_after_ms, bool egress_fault,
                       uint64_t random, void *outcome, int64_t now_ms);
 void pr_sched_held(pr_sched_t *self, int64_t seq, uint64_t salt, uint32_t attempt, int64_t now_ms);
+/* We could not hear anybody until now (we stood still, or every broker was away): nobody's silence counts before now_ms. */
+void pr_sched_deaf(pr_sched_t *self, int64_t now_ms);
 /* All workers have reported since the takeover: what nobody named may leave. */
 void pr_sched_all_heard(pr_sched_t *self, int64_t now_ms);
 /* The RESULT of seq is committed (or found applied before). */
 void pr_sched_written(pr_sched_t *self, int64_t seq, int64_t now_ms);
+/* A stray RESULT is committed and ended the job: it is forgotten, should it have been paged in meanwhile. */
+void pr_sched_stray_written(pr_sched_t *self, int64_t seq, uint64_t salt, uint32_t attempt,
+                            int64_t now_ms);
 
 /* Timers: due retries, breakers, pauses, silent jobs, held jobs past max_age, pages. Call each turn. */
 void pr_sched_tick(pr_sched_t *self, int64_t now_ms);

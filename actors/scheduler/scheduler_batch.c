@@ -7,6 +7,7 @@
  * What can go wrong: the COMMIT's answer is lost: the batch is kept and sent again when the session has resumed; tokens make a
  * second time a no-op. Postgres refuses the data (class 22, 23): the batch is halved until the bad result stands alone; it is
  * written once more without its excerpt and error text, and if that is refused too a person gets it.
+ * Postgres cannot for now (a deadlock, a full disk): the batch is kept and sent again.
  */
 #include "actors/scheduler/scheduler_io.h"
 #include "base/alloc.h"
@@ -15,6 +16,8 @@
 
 #include <stdio.h>
 #include <string.h>
+
+#define RESEND_MS 250
 
 static batch_t *batch_new(io_t *io, int room)
 {
@@ -46,10 +49,15 @@ static void applied(io_t *io, result_t *result, bool in_rows)
                        action->attempt);
     if (outcome)
         bus_ack(io, outcome, &token);
-    if (in_rows || result->resent)
+    if (action->stray && in_rows) {
+        pr_sched_stray_written(io->sched, action->seq, action->salt, action->attempt, io->now_ms);
+    } else if (in_rows) {
         pr_sched_written(io->sched, action->seq, io->now_ms);
-    else
-        pr_sched_forget(io->sched, action->seq); /* somebody deleted the job: cancelled */
+    } else if (!action->stray) {
+        /* Cancelled, or applied before: Postgres knows whether the job still lives, and when it is due. */
+        pr_sched_forget(io->sched, action->seq, io->now_ms);
+        pr_sched_dated(io->sched, action->endpoint_id, action->class_no, 0, io->now_ms);
+    }
     result_free(io, result);
 }
 
@@ -87,7 +95,8 @@ static void poisoned(io_t *io, result_t *result, const pr_error_t *error)
     token_t token = {result->action.salt, result->action.attempt, result->action.seq};
     if (outcome)
         bus_ack(io, outcome, &token);
-    pr_sched_forget(io->sched, result->action.seq);
+    if (!result->action.stray)
+        pr_sched_forget(io->sched, result->action.seq, io->now_ms);
     result_free(io, result);
 }
 
@@ -108,8 +117,8 @@ static void refused(io_t *io, batch_t *batch, const pr_error_t *error)
     pr_free(batch);
 }
 
-/* It cannot be sent now, or its COMMIT's answer was lost (sent): it goes when the session has resumed. UNWRITTEN_MAX stops
- * dispatch long before this list is large. */
+/* It cannot be sent now, was refused for now (a deadlock, a full disk), or its COMMIT's answer was lost (sent): it goes a
+ * moment later, once the session lives. UNWRITTEN_MAX stops dispatch long before this list is large. */
 static void keep(io_t *io, batch_t *batch, bool sent)
 {
     for (int i = 0; sent && i < batch->count; i++)
@@ -119,6 +128,7 @@ static void keep(io_t *io, batch_t *batch, bool sent)
         io->kept = pr_realloc(io->kept, (size_t)io->kept_room, sizeof(batch_t *));
     }
     io->kept[io->nkept++] = batch;
+    io->resend_at_ms = io->now_ms + RESEND_MS;
 }
 
 static void drop_batch(io_t *io, batch_t *batch)
@@ -132,6 +142,7 @@ static void on_results(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_er
 {
     batch_t *batch = arg;
     io_t *io = batch->io;
+    io->now_ms = pr_loop_now_ms(io->loop); /* a retry's delay counts from here: never early */
     io->batches--;
     if (memcmp(batch->session, io->session, sizeof batch->session) != 0) {
         drop_batch(
@@ -291,6 +302,12 @@ int64_t batch_deadline_ms(const io_t *io)
     return io->pending_since_ms + io->flush_ms;
 }
 
+void batch_resend_due(io_t *io)
+{
+    if (io->nkept > 0 && io->session_state == SESSION_LIVE && io->now_ms >= io->resend_at_ms)
+        batch_resend(io);
+}
+
 void batch_resend(io_t *io)
 {
     batch_t **again = PR_STEAL(io->kept);
@@ -342,8 +359,8 @@ static void on_dated(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_erro
     if (count > io->ndates)
         return; /* the session was lost meanwhile */
     for (int i = 0; i < count; i++)
-        pr_sched_date_written(io->sched, io->dates[i].seq, io->dates[i].endpoint_id,
-                              io->dates[i].class_no, io->now_ms);
+        pr_sched_date_written(io->sched, io->dates[i].seq, (uint64_t)io->dates[i].salt,
+                              io->dates[i].endpoint_id, io->dates[i].class_no, io->now_ms);
     io->ndates -= count;
     memmove(io->dates, io->dates + count, (size_t)io->ndates * sizeof *io->dates);
 }
@@ -374,9 +391,11 @@ void batch_low(const io_t *io, int64_t low[PR_SCHED_CLASSES])
         if (io->dates[i].seq < low[io->dates[i].class_no])
             low[io->dates[i].class_no] = io->dates[i].seq;
     for (int c = 0; c < PR_SCHED_CLASSES; c++) {
-        int64_t next = io->cursors_known ? io->cursor[c] + 1 : (int64_t)c << CLASS_SHIFT;
+        int64_t next = io->cursors_known ? io->cursor[c] + 1 : INT64_MAX;
         if (io->adoption.active && io->adoption.lo[c] + 1 < next)
             next = io->adoption.lo[c] + 1; /* not read yet */
+        if (next == INT64_MAX)
+            next = (int64_t)c << CLASS_SHIFT;
         if (next < low[c])
             low[c] = next;
     }

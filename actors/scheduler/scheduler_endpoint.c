@@ -142,10 +142,30 @@ static bool gate(const endpoint_t *endpoint, int64_t now_ms, int64_t *opens_at_m
     return at_ms <= now_ms;
 }
 
+/* Each nearer time leaves the farther one behind in the queue, and it is put in again later: an endpoint that wakes often
+ * and has something to do in 24 h would fill the queue in a day. */
+static void drop_old_timers(pr_sched_t *self)
+{
+    enum { FEW = 1024 };
+    if (pr_timerq_count(self->endpoint_timers) < 4 * pr_map_count(self->endpoints) + FEW)
+        return;
+    pr_timerq_clear(self->endpoint_timers);
+    size_t cursor = 0;
+    const endpoint_t *endpoint;
+    while ((endpoint = pr_map_next(self->endpoints, &cursor, NULL))) {
+        if (endpoint->wake_at_ms == INT64_MAX)
+            continue;
+        pr_rc_t rc = pr_timerq_add(self->endpoint_timers, endpoint->wake_at_ms,
+                                   (uint64_t)endpoint->spec.id);
+        pr_assert(rc == PR_OK);
+    }
+}
+
 static void wake_at(pr_sched_t *self, endpoint_t *endpoint, int64_t at_ms)
 {
     if (at_ms >= endpoint->wake_at_ms || at_ms == INT64_MAX)
         return;
+    drop_old_timers(self);
     endpoint->wake_at_ms = at_ms;
     pr_rc_t rc = pr_timerq_add(self->endpoint_timers, at_ms, (uint64_t)endpoint->spec.id);
     pr_assert(rc == PR_OK);

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define LOOK_MS 50 /* a look walks over all endpoints */
+
 void session_give_up(io_t *io, int count)
 {
     static const uint8_t none[32] = {0};
@@ -50,8 +52,9 @@ void handover_timer(io_t *io)
 {
     static const uint8_t none[32] = {0};
     if (io->releasing || memcmp(io->leaving, none, sizeof none) == 0 ||
-        io->session_state != SESSION_LIVE)
+        io->session_state != SESSION_LIVE || io->now_ms < io->handover_at_ms)
         return;
+    io->handover_at_ms = io->now_ms + LOOK_MS;
     for (int shard = 0; shard < 256; shard++)
         if (bit_get(io->leaving, shard) && !pr_sched_shard_left(io->sched, (uint8_t)shard))
             return;

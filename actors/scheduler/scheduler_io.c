@@ -95,10 +95,24 @@ static void on_turn_timer(void *arg, int64_t now_ms)
     (void)now_ms; /* it only ends the sleep: the turn does the work */
 }
 
+/* Before silence is held against a worker: could we hear it at all? Not while every broker is away, nor while we stood still
+ * (a stopped process, a machine without time). */
+static void listen(io_t *io)
+{
+    enum { STOOD_STILL_MS = 500, SAY_MS = 100 };
+    bool stood_still = io->turned_ms > 0 && io->now_ms - io->turned_ms >= STOOD_STILL_MS;
+    io->turned_ms = io->now_ms;
+    if (!stood_still && (!bus_deaf(io) || io->now_ms - io->deaf_ms < SAY_MS))
+        return;
+    io->deaf_ms = io->now_ms;
+    pr_sched_deaf(io->sched, io->now_ms);
+}
+
 static void turn(void *arg, int64_t now_ms)
 {
     io_t *io = arg;
     io->now_ms = now_ms;
+    listen(io);
     pr_sched_tick(io->sched, now_ms);
     if (io->heard_wanted_ms != INT64_MAX && bus_all_heard(io, io->heard_wanted_ms)) {
         io->heard_wanted_ms = INT64_MAX;
@@ -110,6 +124,7 @@ static void turn(void *arg, int64_t now_ms)
     io_actions(io);
     bus_demand(io);
     batch_flush(io, io->draining);
+    batch_resend_due(io);
     batch_flush_dates(io);
     bus_flush_acks(io);
     handover_timer(io);

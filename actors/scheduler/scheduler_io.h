@@ -125,9 +125,13 @@ typedef struct {
 #define REPLACED_MAX 64
 #define LINKS_MAX 16
 
-/* Shards whose former owner's jobs are being read. */
+/* Shards whose former owner's jobs are being read: one chain of queries (where the relay stands, endpoints, first tries, what
+ * is dated). Shards that join begin it anew. */
 typedef struct {
     bool active;
+    bool asked;     /* a query of the chain is under way */
+    uint32_t stale; /* answers to come that belong to an older chain */
+    int64_t again_ms; /* Postgres could not for now: the chain begins anew then */
     uint8_t shards[32];
     int64_t lo[PR_SCHED_CLASSES], hi[PR_SCHED_CLASSES];
     bool former; /* somebody owned them before: what is read may be under way */
@@ -169,6 +173,7 @@ typedef struct io_t {
     uint8_t leaving[32]; /* of these: being given up; nothing new of theirs is taken */
     int64_t leave_low[PR_SCHED_CLASSES];
     bool releasing;
+    int64_t handover_at_ms; /* next look whether they are empty */
     int64_t adopted_at_ms
         [256]; /* when a former owner's jobs began to be read; INT64_MIN: there was none */
 
@@ -176,6 +181,8 @@ typedef struct io_t {
     pr_map_t *endpoints;                  /* endpoint_row_t by id */
     char horizon[24], cancel_horizon[24]; /* xid8 as text */
     bool loading_endpoints, loading_new, loading_cancelled, endpoints_known;
+    bool new_stale; /* load_new under way asks for shards as they were: its answer is not used */
+    bool owned_unknown, owned_asked; /* owned_shards is still to be answered; its question is under way */
     uint32_t blocked_classes; /* bit c: load_new met a job of an endpoint we do not know yet */
     int64_t cursor[PR_SCHED_CLASSES], hinted[PR_SCHED_CLASSES];
     bool cursors_known;
@@ -192,8 +199,9 @@ typedef struct io_t {
     batch_t *pending;
     int64_t pending_since_ms;
     int batches;    /* under way */
-    batch_t **kept; /* to be sent (again) when the session has resumed */
+    batch_t **kept; /* to be sent (again) when the session lives, from resend_at_ms on */
     int nkept, kept_room;
+    int64_t resend_at_ms;
     int64_t unwritten; /* results not yet committed */
     date_t
         *dates; /* first tries that are to get a due time; the first dates_written are under way */
@@ -209,6 +217,7 @@ typedef struct io_t {
     int next_link; /* whose turn it is */
     uint8_t greeted_session[16];
     int turn_timer;
+    int64_t turned_ms, deaf_ms; /* the last turn; when we last said that we were deaf */
 } io_t;
 
 /* scheduler_session.c */
@@ -236,6 +245,7 @@ int add_shards(pr_params_t *params, const uint8_t bits[32]); /* as smallint[]; h
 void rows_load_endpoints(io_t *io);
 void rows_load_cancelled(io_t *io);
 void rows_adopt(io_t *io); /* the adoption was set up: read what it names */
+void rows_adopt_again(io_t *io); /* each beat: when Postgres could not for now */
 void rows_poll(io_t *io);  /* new jobs, when it is time */
 void rows_hint(io_t *io, const int64_t *last_seq);
 void rows_page(io_t *io, const pr_sched_action_t *pages, int count);
@@ -252,6 +262,7 @@ void batch_date(io_t *io, const pr_sched_action_t *action);
 void batch_flush(io_t *io, bool now);
 void batch_flush_dates(io_t *io);
 void batch_resend(io_t *io);
+void batch_resend_due(io_t *io); /* each turn */
 void batch_forget(io_t *io);
 int64_t batch_deadline_ms(const io_t *io);
 void batch_low(const io_t *io, int64_t low[PR_SCHED_CLASSES]);
@@ -264,6 +275,7 @@ void bus_dispatch(io_t *io);
 void bus_ack(io_t *io, const outcome_t *outcome, const token_t *token);
 void bus_flush_acks(io_t *io);
 void bus_timer(void *arg, int64_t now_ms);
+bool bus_deaf(const io_t *io); /* nobody was heard for so long that silence proves nothing */
 bool bus_all_heard(const io_t *io, int64_t since_ms);
 void bus_demand(io_t *io);
 

@@ -97,10 +97,16 @@ void order_take(pr_sched_t *self, job_t *job)
 {
     order_t *order = order_of(self, job);
     job->order = order;
-    if (!order->head)
-        order->head = job;
-    else
-        wait_behind(order, job); /* adopted too, or ready: it waits for its turn */
+    if (order->head && !order->queued) { /* one is under way already: both may be */
+        wait_behind(order, job);
+        return;
+    }
+    job_t *ready = order->head;
+    if (ready)
+        dequeue(self, order);
+    order->head = job;
+    if (ready)
+        wait_behind(order, ready);
 }
 
 void order_sent(pr_sched_t *self, order_t *order)
@@ -119,6 +125,15 @@ static void unlink_waiting(order_t *order, job_t *job)
     job->next_waiting = NULL;
 }
 
+/* Who leads next: one that is under way too (two owners sent two), else the lowest version. */
+static job_t *next_head(const order_t *order)
+{
+    for (job_t *job = order->waiting; job; job = job->next_waiting)
+        if (job->state != JOB_READY)
+            return job;
+    return order->waiting;
+}
+
 void order_release(pr_sched_t *self, job_t *job)
 {
     order_t *order = job->order;
@@ -131,14 +146,13 @@ void order_release(pr_sched_t *self, job_t *job)
     }
     if (order->queued)
         dequeue(self, order);
-    order->head = order->waiting;
+    order->head = next_head(order);
     if (!order->head) {
         (void)pr_map_remove(self->orders, order->hash);
         pr_free(order);
         return;
     }
-    order->waiting = order->head->next_waiting;
-    order->head->next_waiting = NULL;
+    unlink_waiting(order, order->head);
     if (order->head->state == JOB_READY)
         enqueue(self, order, false);
 }

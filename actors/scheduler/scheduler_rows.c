@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define PAGES_MAX 64 /* (endpoint, class) pairs in one page_due */
+#define ADOPT_AGAIN_MS 500
 
 static bool answered(io_t *io, pr_rc_t rc, const pr_error_t *error)
 {
@@ -130,8 +131,15 @@ static void on_new(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_
 {
     io_t *io = arg;
     io->loading_new = false;
+    io->now_ms = pr_loop_now_ms(io->loop);
+    bool stale = io->new_stale;
+    io->new_stale = false;
     if (!answered(io, rc, error))
         return;
+    if (stale) {
+        io->poll_at_ms = io->now_ms;
+        return;
+    }
     uint32_t count[PR_SCHED_CLASSES] = {0};
     bool unknown_endpoint = false;
     for (int row = 0; row < pr_rows_count(rows); row++) {
@@ -202,6 +210,28 @@ void rows_hint(io_t *io, const int64_t *last_seq)
 
 static void adopt_page(io_t *io);
 
+/* An answer of the chain: false when another chain has begun since. */
+static bool chain_answered(io_t *io)
+{
+    io->now_ms = pr_loop_now_ms(io->loop);
+    adoption_t *adoption = &io->adoption;
+    if (adoption->stale > 0) {
+        adoption->stale--;
+        return false;
+    }
+    adoption->asked = false;
+    adoption->again_ms = io->now_ms + ADOPT_AGAIN_MS; /* should this answer be an error */
+    return adoption->active;
+}
+
+static void chain_ask(io_t *io, int statement, const pr_params_t *params, pr_db_result_fn *fn)
+{
+    if (pr_db_query(io->db, statement, params, fn, io) == PR_OK)
+        io->adoption.asked = true;
+    else
+        io->adoption.again_ms = io->now_ms + ADOPT_AGAIN_MS;
+}
+
 static void adopted_all(io_t *io)
 {
     adoption_t *adoption = &io->adoption;
@@ -214,11 +244,19 @@ static void adopted_all(io_t *io)
     session_acquired_loaded(io);
 }
 
+static void adopt_dated(io_t *io);
+
 static void on_pairs(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     io_t *io = arg;
-    if (!answered(io, rc, error) || !io->adoption.active)
+    if (!chain_answered(io) || !answered(io, rc, error))
         return;
+    for (int row = 0; row < pr_rows_count(rows); row++)
+        if (!rows_endpoint(io, pr_rows_i64(rows, row, 0))) { /* younger than our last look */
+            rows_load_endpoints(io);
+            adopt_dated(io);
+            return;
+        }
     for (int row = 0; row < pr_rows_count(rows); row++)
         pr_sched_dated(io->sched, pr_rows_i64(rows, row, 0), (uint8_t)pr_rows_i16(rows, row, 1),
                        pr_rows_i64(rows, row, 2), io->now_ms);
@@ -229,15 +267,29 @@ static void adopt_dated(io_t *io)
 {
     pr_params_clear(io->params);
     (void)add_shards(io->params, io->adoption.shards);
-    (void)!pr_db_query(io->db, PR_SQL_SCHEDULER_DATED_PAIRS, io->params, on_pairs, io);
+    chain_ask(io, PR_SQL_SCHEDULER_DATED_PAIRS, io->params, on_pairs);
+}
+
+static bool unknown_endpoint(const io_t *io, const pr_rows_t *rows)
+{
+    for (int row = 0; row < pr_rows_count(rows); row++)
+        if (pr_rows_bool(rows, row, COL_MINE) &&
+            !rows_endpoint(io, pr_rows_i64(rows, row, COL_ENDPOINT)))
+            return true;
+    return false;
 }
 
 static void on_first_tries(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     io_t *io = arg;
     adoption_t *adoption = &io->adoption;
-    if (!answered(io, rc, error) || !adoption->active)
+    if (!chain_answered(io) || !answered(io, rc, error))
         return;
+    if (unknown_endpoint(io, rows)) { /* younger than our last look at endpoints: look, and read again */
+        rows_load_endpoints(io);
+        adopt_page(io);
+        return;
+    }
     uint32_t count[PR_SCHED_CLASSES] = {0};
     for (int row = 0; row < pr_rows_count(rows); row++) {
         int c = pr_rows_i16(rows, row, COL_CLASS);
@@ -266,14 +318,14 @@ static void adopt_page(io_t *io)
     pr_params_add_i64_array(io->params, io->adoption.lo, NULL, PR_SCHED_CLASSES);
     pr_params_add_i64_array(io->params, io->adoption.hi, NULL, PR_SCHED_CLASSES);
     pr_params_add_i32(io->params, (int32_t)io->load_max);
-    (void)!pr_db_query(io->db, PR_SQL_SCHEDULER_LOAD_FIRST_TRIES, io->params, on_first_tries, io);
+    chain_ask(io, PR_SQL_SCHEDULER_LOAD_FIRST_TRIES, io->params, on_first_tries);
 }
 
 static void on_cursors(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     io_t *io = arg;
     adoption_t *adoption = &io->adoption;
-    if (!answered(io, rc, error) || !adoption->active)
+    if (!chain_answered(io) || !answered(io, rc, error))
         return;
     for (int row = 0; row < pr_rows_count(rows); row++) {
         int c = pr_rows_i16(rows, row, 0);
@@ -283,6 +335,8 @@ static void on_cursors(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_er
             io->cursor[c] = adoption->hi[c];
     }
     io->cursors_known = true;
+    /* New jobs that are being read were asked for without these shards, perhaps beyond hi: they are read again. */
+    io->new_stale = io->loading_new;
     for (int shard = 0; shard < 256; shard++) {
         if (!bit_get(adoption->shards, shard) || bit_get(io->owned, shard))
             continue;
@@ -296,8 +350,17 @@ static void on_cursors(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_er
 
 void rows_adopt(io_t *io)
 {
-    io->adoption.active = true;
-    (void)!pr_db_query(io->db, PR_SQL_SCHEDULER_CURSORS, NULL, on_cursors, io);
+    adoption_t *adoption = &io->adoption;
+    adoption->active = true;
+    adoption->stale += adoption->asked;
+    adoption->asked = false;
+    chain_ask(io, PR_SQL_SCHEDULER_CURSORS, NULL, on_cursors);
+}
+
+void rows_adopt_again(io_t *io)
+{
+    if (io->adoption.active && !io->adoption.asked && io->now_ms >= io->adoption.again_ms)
+        rows_adopt(io);
 }
 
 /* ---- pages of dated jobs ---- */
@@ -319,44 +382,19 @@ static int page_of(const pages_t *pages, int64_t endpoint, int class_no)
     return -1;
 }
 
-static void on_next_due(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
-{
-    io_t *io = arg;
-    if (!answered(io, rc, error))
-        return; /* after the reconnect the pairs of all owned shards are looked at anew */
-    for (int row = 0; row < pr_rows_count(rows); row++)
-        pr_sched_dated(io->sched, pr_rows_i64(rows, row, 0), (uint8_t)pr_rows_i16(rows, row, 1),
-                       pr_rows_i64(rows, row, 2), io->now_ms);
-}
-
-static void ask_next_due(io_t *io, const pages_t *pages)
-{
-    int64_t endpoint[PAGES_MAX], after_ms[PAGES_MAX];
-    int16_t class_no[PAGES_MAX];
-    int count = 0;
-    for (int i = 0; i < pages->count; i++) {
-        if (pages->got[i] >= pages->most[i])
-            continue; /* a full page: there is more, due already */
-        endpoint[count] = pages->endpoint[i];
-        class_no[count] = pages->class_no[i];
-        after_ms[count++] = io->sched_config.horizon_ms;
-    }
-    if (count == 0)
-        return;
-    pr_params_clear(io->params);
-    pr_params_add_i64_array(io->params, endpoint, NULL, count);
-    pr_params_add_i16_array(io->params, class_no, count);
-    pr_params_add_i64_array(io->params, after_ms, NULL, count);
-    (void)!pr_db_query(io->db, PR_SQL_SCHEDULER_NEXT_DUE, io->params, on_next_due, io);
-}
-
 static void on_page(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     pages_t *pages = arg;
     io_t *io = pages->io;
+    io->now_ms = pr_loop_now_ms(io->loop);
     bool ok = answered(io, rc, error);
     for (int row = 0; ok && row < pr_rows_count(rows); row++) {
         int64_t endpoint = pr_rows_i64(rows, row, COL_ENDPOINT);
+        if (!pr_rows_bool(rows, row, COL_MINE)) { /* what comes after the page */
+            pr_sched_dated(io->sched, endpoint, (uint8_t)pr_rows_i16(rows, row, COL_CLASS),
+                           pr_rows_i64(rows, row, COL_DUE_IN_MS), io->now_ms);
+            continue;
+        }
         const endpoint_row_t *known = rows_endpoint(io, endpoint);
         int page = page_of(pages, endpoint, pr_rows_i16(rows, row, COL_CLASS));
         if (page < 0 || !known)
@@ -369,8 +407,6 @@ static void on_page(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error
     for (int i = 0; i < pages->count; i++)
         pr_sched_paged(io->sched, pages->endpoint[i], (uint8_t)pages->class_no[i],
                        !ok || pages->got[i] >= pages->most[i], io->now_ms);
-    if (ok)
-        ask_next_due(io, pages);
     pr_free(pages);
 }
 
@@ -464,7 +500,8 @@ static void on_cancelled(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_
             (void)snprintf(io->cancel_horizon, sizeof io->cancel_horizon, "%s",
                            pr_rows_text(rows, row, 0));
         else
-            pr_sched_cancel(io->sched, pr_rows_i64(rows, row, 1), pr_rows_i64(rows, row, 2));
+            pr_sched_cancel(io->sched, pr_rows_i64(rows, row, 1), pr_rows_i64(rows, row, 2),
+                            io->now_ms);
     }
 }
 
@@ -492,6 +529,7 @@ void rows_reconnect(io_t *io)
     io->loading_new = io->loading_endpoints = io->loading_cancelled = false;
     if (!io->cursors_known && !adoption->active)
         return; /* nothing was read yet */
+    io->endpoints_known = false; /* another server may have taken over, whose transaction ids are lower */
     int64_t low[PR_SCHED_CLASSES];
     batch_low(io, low);
     for (int c = 0; c < PR_SCHED_CLASSES; c++) {
@@ -502,7 +540,7 @@ void rows_reconnect(io_t *io)
     for (size_t i = 0; i < sizeof adoption->shards; i++)
         adoption->shards[i] =
             (uint8_t)(io->owned[i] | (adoption->active ? adoption->shards[i] : 0));
-    pr_sched_unproven(io->sched, io->durable);
+    pr_sched_unproven(io->sched, io->durable, io->now_ms);
     io->cursors_known = false;
     rows_adopt(io);
 }

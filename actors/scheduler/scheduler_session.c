@@ -63,9 +63,12 @@ static void on_acquired(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_e
         return;
     }
     adoption_t *adoption = &io->adoption;
-    memset(adoption, 0, sizeof *adoption);
-    for (int c = 0; c < PR_SCHED_CLASSES; c++)
-        adoption->lo[c] = INT64_MAX;
+    if (!adoption->active) {
+        memset(adoption->shards, 0, sizeof adoption->shards);
+        adoption->former = false;
+        for (int c = 0; c < PR_SCHED_CLASSES; c++)
+            adoption->lo[c] = INT64_MAX;
+    }
     for (int row = 0; row < pr_rows_count(rows); row++) {
         int shard = pr_rows_i16(rows, row, 0);
         int64_t low[PR_SCHED_CLASSES] = {0};
@@ -87,7 +90,8 @@ static void on_acquired(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_e
 
 static void acquire(io_t *io)
 {
-    if (io->acquiring || io->adoption.active || io->draining || !io->endpoints_known)
+    if (io->acquiring || io->adoption.active || io->owned_unknown || io->draining ||
+        !io->endpoints_known)
         return;
     pr_params_clear(io->params);
     pr_params_add_uuid(io->params, io->session);
@@ -102,18 +106,23 @@ void session_acquired_loaded(io_t *io)
     acquire(io);               /* there may be more */
 }
 
-/* After a reconnect: an acquisition whose outcome is unknown may have given us shards that we never loaded. */
+/* After a reconnect: an acquisition whose outcome is unknown may have given us shards that we never loaded. They join the
+ * adoption that goes on. */
 static void on_owned(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     io_t *io = arg;
+    io->owned_asked = false;
     if (!answered(io, rc, error))
-        return;
+        return; /* asked again with the next beat */
+    io->owned_unknown = false;
     adoption_t *adoption = &io->adoption;
-    bool again = adoption->active;
+    bool again = false;
     for (int row = 0; row < pr_rows_count(rows); row++) {
         int shard = pr_rows_i16(rows, row, 0);
-        if (bit_get(io->owned, shard) || (again && bit_get(adoption->shards, shard)))
+        if (bit_get(io->owned, shard) || (adoption->active && bit_get(adoption->shards, shard)))
             continue;
+        if (!adoption->active && !again)
+            memset(adoption->shards, 0, sizeof adoption->shards);
         bit_set(adoption->shards, shard);
         for (int c = 0; c < PR_SCHED_CLASSES; c++)
             adoption->lo[c] = (int64_t)c << CLASS_SHIFT; /* its low is lost: from the beginning */
@@ -124,6 +133,16 @@ static void on_owned(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_erro
         rows_adopt(io);
     else
         acquire(io);
+}
+
+static void ask_owned(io_t *io)
+{
+    if (!io->owned_unknown || io->owned_asked)
+        return;
+    pr_params_clear(io->params);
+    pr_params_add_uuid(io->params, io->session);
+    if (pr_db_query(io->db, PR_SQL_SCHEDULER_OWNED_SHARDS, io->params, on_owned, io) == PR_OK)
+        io->owned_asked = true;
 }
 
 /* ---- opening ---- */
@@ -176,10 +195,8 @@ static void on_resumed(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_er
         return; /* the timer asks again */
     pr_log_info("session.resumed", "kept_batches=%d", io->nkept);
     live(io);
-    pr_params_clear(io->params);
-    pr_params_add_uuid(io->params, io->session);
-    if (pr_db_query(io->db, PR_SQL_SCHEDULER_OWNED_SHARDS, io->params, on_owned, io) != PR_OK)
-        io->session_state = SESSION_NONE;
+    io->owned_unknown = true;
+    ask_owned(io);
 }
 
 static void begin(io_t *io)
@@ -214,10 +231,13 @@ void session_lost(io_t *io)
     char id[33];
     hex_id(io->session, id);
     pr_log_warn("session.lost", "session=%s", id);
+    io->session_state = SESSION_NONE;
+    io_actions(io); /* what was decided but not sent belongs to the old session: it is forgotten with the rest */
     memset(io->session, 0, sizeof io->session);
     memset(io->owned, 0, sizeof io->owned);
-    io->session_state = SESSION_NONE;
+    memset(io->leaving, 0, sizeof io->leaving);
     io->nreplaced = 0;
+    io->owned_unknown = false;
     io->adoption.active = false;
     batch_forget(io);
     rows_forget(io);
@@ -364,6 +384,8 @@ void session_timer(void *arg, int64_t now_ms)
         beat(io);
     rows_load_endpoints(io);
     rows_load_cancelled(io);
+    ask_owned(io);
+    rows_adopt_again(io);
     bool nothing = true;
     for (size_t i = 0; i < sizeof io->owned; i++)
         nothing = nothing && io->owned[i] == 0;

@@ -33,6 +33,7 @@ struct job_t {
     order_t *order;      /* set while READY as its head or waiting, INFLIGHT, ADOPTED */
     job_t *next_waiting; /* behind the order's head, ascending version */
     job_t *prev, *next;  /* in the list of jobs under way (INFLIGHT, ADOPTED) */
+    job_t *of_prev, *of_next; /* in its endpoint's list */
     int64_t version;
     uint64_t order_hash;
     int64_t born_ms;
@@ -41,6 +42,7 @@ struct job_t {
     bool dated;       /* has a due time in Postgres */
     bool dating;      /* PR_SCHED_DATE is under way */
     bool counted;     /* takes a place in its endpoint's window */
+    bool cancelled;   /* somebody cancelled it while it was under way: it is not sent again */
     pr_end_t end;     /* WRITING: what was decided */
     int64_t delay_ms;
     uint64_t new_salt; /* WRITING, uncharged: the next token's */
@@ -65,6 +67,7 @@ typedef struct {
 
 struct endpoint_t {
     pr_sched_endpoint_t spec;
+    job_t *first_job; /* all of its jobs in memory */
     order_queue_t ready[PR_SCHED_CLASSES];
     bool in_ring[PR_SCHED_CLASSES];
     endpoint_t *ring_prev[PR_SCHED_CLASSES], *ring_next[PR_SCHED_CLASSES];

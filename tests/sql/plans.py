@@ -16,7 +16,7 @@ ACTOR = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c
 HOT = {
     "postrider_relay": [("outbox-relay", "move_window"), ("outbox-relay", "peek_windows")],
     "postrider_scheduler": [("scheduler", n) for n in (
-        "apply_results", "date_first_tries", "expire_held", "load_cancelled", "load_endpoints", "load_first_tries", "load_new", "next_due",
+        "apply_results", "date_first_tries", "expire_held", "load_cancelled", "load_endpoints", "load_first_tries", "load_new",
         "page_due", "beat", "cursors", "owned_shards")],
 }
 admin = Session()

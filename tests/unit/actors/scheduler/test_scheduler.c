@@ -4,6 +4,8 @@
  */
 #include "tests/unit/actors/scheduler/harness.h"
 
+#include "actors/scheduler/scheduler_state.h"
+
 TestSuite(scheduler, .timeout = 30);
 
 Test(scheduler, a_job_leaves_and_is_delivered)
@@ -72,7 +74,7 @@ Test(scheduler, a_token_counts_once)
     outcome(&h, 1, 0, PR_OUTCOME_DELIVERED); /* and after it */
     drain(&h);
     cr_assert(action_of(&h, PR_SCHED_STALE), "a token of the past is stale");
-    outcome(&h, 99, 0, PR_OUTCOME_DELIVERED);
+    outcome(&h, 99, 0, PR_OUTCOME_REFUSED);
     drain(&h);
     cr_assert(action_of(&h, PR_SCHED_STALE), "so is one that nobody knows");
     harness_end(&h);
@@ -365,7 +367,7 @@ Test(scheduler, what_does_not_fit_gets_a_due_time_and_is_paged_in)
     drain(&h);
     const pr_sched_action_t *date = action_of(&h, PR_SCHED_DATE);
     cr_assert(date && date->seq == 9);
-    pr_sched_date_written(h.sched, 9, ENDPOINT, 1, h.now_ms);
+    pr_sched_date_written(h.sched, 9, 9000, ENDPOINT, 1, h.now_ms);
     drain(&h);
     cr_assert(!action_of(&h, PR_SCHED_PAGE), "no room yet");
     for (int64_t seq = 1; seq <= 4; seq++) {
@@ -417,8 +419,8 @@ Test(scheduler, a_waiting_first_try_is_dated_so_that_low_moves_on)
     for (int i = 0; i < h.count; i++)
         dates += h.last[i].kind == PR_SCHED_DATE;
     cr_assert_eq(dates, 2);
-    pr_sched_date_written(h.sched, 2, ENDPOINT, 1, h.now_ms);
-    pr_sched_date_written(h.sched, 3, ENDPOINT, 1, h.now_ms);
+    pr_sched_date_written(h.sched, 2, 2000, ENDPOINT, 1, h.now_ms);
+    pr_sched_date_written(h.sched, 3, 3000, ENDPOINT, 1, h.now_ms);
     finish(&h, 1, 0, PR_OUTCOME_DELIVERED);
     pr_sched_low(h.sched, low);
     cr_assert_eq(low[1], INT64_MAX);
@@ -431,7 +433,7 @@ Test(scheduler, a_cancelled_retry_is_forgotten)
     add_job(&h, 1, 1, 1);
     (void)next(&h);
     finish(&h, 1, 0, PR_OUTCOME_REFUSED);
-    pr_sched_cancel(h.sched, 1, ENDPOINT);
+    pr_sched_cancel(h.sched, 1, ENDPOINT, h.now_ms);
     wait_ms(&h, 10000);
     cr_assert_eq(next(&h), 0);
     harness_end(&h);
@@ -482,7 +484,7 @@ Test(scheduler, a_shard_that_is_given_up_empties_first)
     cr_assert(!pr_sched_shard_left(h.sched, ENDPOINT));
     finish(&h, 1, 0, PR_OUTCOME_DELIVERED);
     cr_assert(!pr_sched_shard_left(h.sched, ENDPOINT), "2 has no due time yet");
-    pr_sched_date_written(h.sched, 2, ENDPOINT, 1, h.now_ms);
+    pr_sched_date_written(h.sched, 2, 2000, ENDPOINT, 1, h.now_ms);
     cr_assert(pr_sched_shard_left(h.sched, ENDPOINT));
     pr_sched_drop_shard(h.sched, ENDPOINT);
     drain(&h);
@@ -499,7 +501,7 @@ Test(scheduler, a_move_that_the_database_lost_is_read_again)
     cr_assert_eq(next(&h), 1);
     cr_assert_eq(next(&h), 2);
     int64_t durable[PR_SCHED_CLASSES] = {0, 1, 0};
-    pr_sched_unproven(h.sched, durable); /* Postgres restarted: 2 and 3 may be other jobs now */
+    pr_sched_unproven(h.sched, durable, h.now_ms); /* Postgres restarted: 2 and 3 may be other jobs now */
     drain(&h);
     cr_assert_eq(h.freed, 1, "3 was ready: it is read again");
     pr_sched_row_t same = row_of(2, 2, 1);
@@ -512,5 +514,150 @@ Test(scheduler, a_move_that_the_database_lost_is_read_again)
     cr_assert(action_of(&h, PR_SCHED_STALE), "the old one's outcome touches nothing");
     const pr_sched_job_t *job = pr_sched_next(h.sched, 1, h.now_ms);
     cr_assert(job && job->seq == 2 && job->salt == 777);
+    harness_end(&h);
+}
+
+Test(scheduler, an_adopted_job_leads_its_order_though_another_was_ready_first)
+{
+    harness_t h = harness_new();
+    add_job(&h, 2, 5, 2); /* new, ready */
+    pr_sched_row_t row = row_of(1, 5, 1);
+    row.adopted = row.dated = true; /* a retry of the former owner, paged in: perhaps under way */
+    cr_assert_eq(add(&h, &row), PR_SCHED_KEPT);
+    cr_assert_eq(next(&h), 0, "never two of one order");
+    finish(&h, 1, 0, PR_OUTCOME_DELIVERED);
+    cr_assert_eq(next(&h), 2);
+    harness_end(&h);
+}
+
+Test(scheduler, of_two_that_were_sent_by_two_owners_both_end_before_the_next)
+{
+    harness_t h = harness_new();
+    for (int64_t seq = 1; seq <= 3; seq += 2) {
+        pr_sched_row_t row = row_of(seq, 5, seq);
+        row.adopted = true;
+        cr_assert_eq(add(&h, &row), PR_SCHED_KEPT);
+        pr_sched_held(h.sched, seq, (uint64_t)seq * 1000, 0, h.now_ms);
+    }
+    add_job(&h, 2, 5, 2);
+    finish(&h, 1, 0, PR_OUTCOME_DELIVERED);
+    cr_assert_eq(next(&h), 0, "3 is still under way");
+    finish(&h, 3, 0, PR_OUTCOME_DELIVERED);
+    cr_assert_eq(next(&h), 2);
+    harness_end(&h);
+}
+
+Test(scheduler, a_job_cancelled_while_under_way_is_not_sent_again)
+{
+    harness_t h = harness_new();
+    add_job(&h, 1, 1, 1);
+    add_job(&h, 2, 2, 1);
+    cr_assert_eq(next(&h), 1);
+    cr_assert_eq(next(&h), 2);
+    pr_sched_cancel(h.sched, 1, ENDPOINT, h.now_ms);
+    pr_sched_cancel(h.sched, 2, ENDPOINT, h.now_ms);
+    outcome(&h, 2, 0, PR_OUTCOME_RETURNED);
+    wait_ms(&h, 2200); /* nobody names 1 */
+    cr_assert_eq(next(&h), 0);
+    drain(&h);
+    cr_assert_eq(h.freed, 2);
+    harness_end(&h);
+}
+
+/* Fills the memory of (ENDPOINT, class 1) with jobs 1 to 8; job 9 waits in Postgres. */
+static void fill_up(harness_t *h)
+{
+    for (int64_t seq = 1; seq <= 8; seq++)
+        add_job(h, seq, (uint64_t)seq, 1);
+    pr_sched_row_t row = row_of(9, 9, 1);
+    cr_assert_eq(add(h, &row), PR_SCHED_NO_ROOM);
+    pr_sched_date_written(h->sched, 9, 9000, ENDPOINT, 1, h->now_ms);
+    drain(h);
+}
+
+Test(scheduler, the_rest_is_paged_in_when_all_in_memory_is_cancelled)
+{
+    harness_t h = harness_new();
+    fill_up(&h);
+    for (int64_t seq = 1; seq <= 8; seq++)
+        pr_sched_cancel(h.sched, seq, ENDPOINT, h.now_ms);
+    drain(&h);
+    cr_assert(action_of(&h, PR_SCHED_PAGE), "else nobody would ever look for 9");
+    harness_end(&h);
+}
+
+Test(scheduler, a_job_taken_out_lets_the_next_of_its_order_go)
+{
+    harness_t h = harness_new();
+    pr_sched_endpoint_t row = harness_endpoint(ENDPOINT);
+    row.concurrency = 1;
+    pr_sched_set_endpoint(h.sched, &row, h.now_ms);
+    add_job(&h, 1, 5, 1);
+    add_job(&h, 2, 5, 2);
+    cr_assert_eq(next(&h), 1);
+    cr_assert_eq(next(&h), 0);
+    outcome(&h, 1, 0, PR_OUTCOME_RETURNED);
+    cr_assert_eq(next(&h), 1);
+    pr_sched_forget(h.sched, 1, h.now_ms);
+    cr_assert_eq(next(&h), 2);
+    harness_end(&h);
+}
+
+Test(scheduler, a_delivery_whose_job_is_not_in_memory_is_written)
+{
+    harness_t h = harness_new();
+    fill_up(&h);
+    pr_sched_outcome(h.sched, 9, 9000, 0, PR_OUTCOME_DELIVERED, 0, false, 0, &h, h.now_ms);
+    drain(&h);
+    const pr_sched_action_t *result = action_of(&h, PR_SCHED_RESULT);
+    cr_assert(result && result->stray && result->seq == 9 && result->end == PR_END_DELIVERED);
+    cr_assert_eq(result->outcome, &h);
+    for (int64_t seq = 1; seq <= 4; seq++) {
+        cr_assert_eq(next(&h), seq);
+        finish(&h, seq, 0, PR_OUTCOME_DELIVERED);
+    }
+    pr_sched_row_t row = row_of(9, 9, 1);
+    row.dated = true;
+    cr_assert_eq(add(&h, &row), PR_SCHED_KEPT, "a page was read before the commit");
+    pr_sched_stray_written(h.sched, 9, 9000, 0, h.now_ms);
+    cr_assert_null(pr_sched_job(h.sched, 9), "it has ended");
+    harness_end(&h);
+}
+
+Test(scheduler, silence_counts_only_while_we_can_hear)
+{
+    harness_t h = harness_new();
+    add_job(&h, 1, 1, 1);
+    cr_assert_eq(next(&h), 1);
+    for (int i = 0; i < 50; i++) { /* every broker is away for 10 s */
+        h.now_ms += 200;
+        pr_sched_deaf(h.sched, h.now_ms);
+        pr_sched_tick(h.sched, h.now_ms);
+        cr_assert_eq(next(&h), 0);
+    }
+    wait_ms(&h, 1800);
+    cr_assert_eq(next(&h), 0, "its worker has 2 s from now on");
+    wait_ms(&h, 400);
+    cr_assert_eq(next(&h), 1);
+    harness_end(&h);
+}
+
+Test(scheduler, often_woken_endpoints_do_not_fill_the_timers)
+{
+    harness_t h = harness_new();
+    pr_sched_endpoint_t row = harness_endpoint(ENDPOINT);
+    row.rate_per_s = 10;
+    pr_sched_set_endpoint(h.sched, &row, h.now_ms);
+    pr_sched_dated(h.sched, ENDPOINT, 0, 86400000, h.now_ms); /* something to do tomorrow */
+    for (int64_t seq = 1; seq <= 20000; seq++) { /* and each 100 ms */
+        add_job(&h, seq, (uint64_t)seq, 1);
+        wait_ms(&h, 100);
+        cr_assert_eq(next(&h), seq);
+        add_job(&h, seq + 1, (uint64_t)seq + 1, 1);
+        cr_assert_eq(next(&h), 0);
+        pr_sched_forget(h.sched, seq + 1, h.now_ms);
+        finish(&h, seq, 0, PR_OUTCOME_DELIVERED);
+    }
+    cr_assert_lt(pr_timerq_count(h.sched->endpoint_timers), 2048);
     harness_end(&h);
 }
