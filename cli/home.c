@@ -60,6 +60,13 @@ char *pr_home_script(const char *name)
     if (checkout != NULL && checkout[0] != '\0') {
         return pr_asprintf("%s/scripts/%s", checkout, name);
     }
+    /* beside the programs first: `cmake --install --prefix` moves both */
+    PR_CLEANUP_FREE char *bin = pr_home_program("..");
+    char *beside = pr_asprintf("%s/libexec/postrider/%s", bin, name);
+    if (access(beside, X_OK) == 0) {
+        return beside;
+    }
+    pr_free(beside);
     return pr_asprintf("%s/%s", PR_LIBEXEC_DIR, name);
 }
 

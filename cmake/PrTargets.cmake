@@ -82,7 +82,7 @@ endfunction()
 
 # pr_program(postrider-x DIR actors/x DEPS ...): *.c of DIR -> an executable, and (all but main.c) the library postrider-x-lib for tests.
 function(pr_program name)
-  cmake_parse_arguments(ARG "" "DIR" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "NO_INSTALL" "DIR" "DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${ARG_DIR}/*.c)
   list(FILTER sources EXCLUDE REGEX "/main\\.c$")
   if(NOT EXISTS ${CMAKE_SOURCE_DIR}/${ARG_DIR}/main.c)
@@ -100,7 +100,9 @@ function(pr_program name)
     target_link_libraries(${name} PRIVATE ${ARG_DEPS})
   endif()
   set_property(GLOBAL APPEND PROPERTY PR_PROGRAMS ${name})
-  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(NOT ARG_NO_INSTALL)
+    install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
 endfunction()
 
 # Every tests/unit/**/test_*.c is one Criterion program, linked with everything it may want.
