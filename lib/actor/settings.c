@@ -44,7 +44,7 @@ const pr_option_t pr_settings[] = {
     {"actor.watchdog", DURATION, "30s", SECOND, HOUR, NO, NO, "A loop that has not turned for this long is aborted."},
 
     {"time_scale", REAL, "1", 0.0001, 1, NO, NO,
-     "Multiplies every schedule (retry delays, breaker, max_age, Retry-After), never timeouts, heartbeats or leases; for demonstrations and tests."},
+     "Multiplies every schedule (retry delays, breaker, max_age), never a Retry-After, timeouts, heartbeats or leases; for demonstrations and tests."},
 
     {"lanes.p0.share", INT, "20", 1, 1000, NO, NO, "Share of worker slots of class P0: large amounts and VIP merchants (N6)."},
     {"lanes.p0.egress", TEXT, "", 0, 0, NO, NO, "Proxy (http://, socks5h://) or local address that requests of class P0 leave from; empty = none."},
