@@ -1618,13 +1618,27 @@ CREATE FUNCTION postrider.resume_session(session uuid, OUT alive boolean, OUT lo
     AS $$
 #variable_conflict use_variable
 DECLARE
-    key bigint;
+    s record;
 BEGIN
-    SELECT s.lock_key INTO key FROM postrider.session AS s WHERE s.id = session AND s.ended IS NULL FOR UPDATE;
+    SELECT x.pid, x.lock_key INTO s FROM postrider.session AS x WHERE x.id = session AND x.ended IS NULL;
     alive := FOUND;
-    locked := alive AND pg_try_advisory_lock(key);
+    locked := false;
+    IF NOT alive THEN
+        RETURN;
+    END IF;
+    IF s.pid <> pg_backend_pid() AND postrider.session_connected(s.lock_key, s.pid) THEN
+        BEGIN       -- before any lock: a batch that it left half done may hold the row
+            PERFORM pg_terminate_backend(s.pid);
+        EXCEPTION WHEN insufficient_privilege THEN      -- it connected as a superuser, which no actor should
+            RAISE WARNING 'backend % of session % cannot be terminated: it is a superuser''s', s.pid, session;
+        END;
+        RETURN;
+    END IF;
+    PERFORM FROM postrider.session AS x WHERE x.id = session AND x.ended IS NULL FOR UPDATE;
+    alive := FOUND;
+    locked := alive AND pg_try_advisory_lock(s.lock_key);
     IF locked THEN
-        UPDATE postrider.session AS s SET pid = pg_backend_pid() WHERE s.id = session;
+        UPDATE postrider.session AS x SET pid = pg_backend_pid() WHERE x.id = session;
     END IF;
 END $$;
 
