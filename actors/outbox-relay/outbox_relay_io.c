@@ -11,6 +11,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define STATEMENT_MS 8000 /* with PR_DB_SILENCE_MS: a silent Postgres is left within 13 s */
+
 typedef struct relay_t relay_t;
 
 /* What a move's answer needs to know of its question. */
@@ -317,6 +319,7 @@ static pr_rc_t start(pr_actor_t *actor, void **io, pr_error_t *error)
                                             .application_name = "postrider outbox-relay",
                                             .role = "postrider_relay",
                                             .index_plans = true,
+                                            .statement_timeout_ms = STATEMENT_MS,
                                             .statements = pr_sql_outbox_relay,
                                             .nstatements = PR_SQL_OUTBOX_RELAY_COUNT,
                                             .schema_version = pr_migrations_count,

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define HELLO_EVERY_MS 1000
+#define STATEMENT_MS 8000 /* with PR_DB_SILENCE_MS: a silent Postgres is left within 13 s */
 #define ENDPOINTS_MAX (1u << 20)
 #define WORKERS_MAX 65536
 
@@ -207,6 +208,7 @@ static pr_rc_t start(pr_actor_t *actor, void **io_out, pr_error_t *error)
         .application_name = "postrider scheduler",
         .role = "postrider_scheduler",
         .index_plans = true,
+        .statement_timeout_ms = STATEMENT_MS,
         .statements = pr_sql_scheduler,
         .nstatements = PR_SQL_SCHEDULER_COUNT,
         .schema_version = pr_migrations_count,
