@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * crash: SIGKILL under a steady offer. `--actor postgres` restarts the database in mode
- * immediate instead. recovery_s is strict: from the kill until something that was due after the
+ * crash: SIGKILL under a steady offer. `--actor postgres` ends the database in mode
+ * immediate and starts it again. recovery_s is strict: from the kill until something that was due after the
  * kill has arrived (what was in flight arrives anyway). Median of the kills.
  */
 #include "base/alloc.h"
@@ -12,6 +12,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define KILLS_MAX 100
@@ -25,8 +26,14 @@ typedef struct {
     pid_t restart; /* pg.sh at work, 0 none */
 } killer_t;
 
+/* SIGQUIT is its immediate shutdown: a crash. Then pg.sh waits for the end and starts it again. */
 static pr_rc_t restart_postgres(killer_t *killer, pr_error_t *error)
 {
+    PR_CLEANUP_FREE char *pid_path =
+        pr_asprintf("%s/postgres/data/postmaster.pid", killer->stage->state_dir);
+    PR_CLEANUP_FREE char *pid = pr_home_read(pid_path);
+    if (!pid || kill((pid_t)strtol(pid, NULL, 10), SIGQUIT) != 0)
+        return pr_error_set(error, PR_FATAL, "bench", "", "Postgres is down already");
     PR_CLEANUP_FREE char *script = pr_home_script("pg.sh");
     PR_CLEANUP_FREE char *dir = pr_asprintf("%s/postgres", killer->stage->state_dir);
     PR_CLEANUP_FREE char *log = pr_asprintf("%s/log/restarts.log", killer->stage->state_dir);

@@ -9,10 +9,35 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "bench/bench.h"
+#include "sql/bench.h"
 
 #include <stdio.h>
 
-#define BEYOND_A_TIMEOUT_MS 11000 /* http.total_timeout: then nothing hangs any more */
+#define BEYOND_A_TIMEOUT_MS 30000
+#define LOOK_MS 100
+
+/* Until every request to a hanging merchant has timed out and is on record. */
+static pr_rc_t await_timeouts(pr_stage_t *stage, pr_error_t *error)
+{
+    int64_t until_ms = pr_clock_mono_ms() + BEYOND_A_TIMEOUT_MS, ended = 0;
+    for (;;) {
+        int64_t hung = pr_stage_hung(stage, error);
+        PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
+        pr_rc_t rc = pr_db_sync_query(stage->admin, pr_sql_bench[PR_SQL_BENCH_HANGING_ATTEMPTS].sql,
+                                      NULL, &rows, error);
+        if (rc != PR_OK || hung < 0)
+            return rc != PR_OK ? rc : PR_FATAL;
+        ended = pr_rows_i64(rows, 0, 0);
+        if (ended >= hung)
+            return PR_OK;
+        if (pr_clock_mono_ms() > until_ms)
+            return pr_error_set(error, PR_AGAIN, "bench", "", "of %lld hanging requests %lld ended",
+                                (long long)hung, (long long)ended);
+        rc = pr_bench_wait_ms(LOOK_MS, error);
+        if (rc != PR_OK)
+            return rc;
+    }
+}
 
 static pr_rc_t offer(pr_stage_t *stage, const pr_bench_plan_t *plan, int group, int hanging_round,
                      pr_tally_t *tally, double *p99_ms, pr_error_t *error)
@@ -54,7 +79,7 @@ static pr_rc_t play(pr_stage_t *stage, const pr_bench_plan_t *plan, int group, i
     rc = rc != PR_OK ? rc : drain(stage, plan, group + 1, hanging_round, tally, &seconds, error);
     if (rc == PR_OK && hangs) {
         rc = pr_stage_release(stage, hanging_round - 1, error);
-        rc = rc != PR_OK ? rc : pr_bench_wait_ms(BEYOND_A_TIMEOUT_MS, error);
+        rc = rc != PR_OK ? rc : await_timeouts(stage, error);
     }
     (void)fprintf(stderr, "  %s: healthy p99 %.2f ms, drained in %.2f s\n",
                   hangs ? "a tenth hangs" : "all answer   ", p99_ms, seconds);

@@ -43,23 +43,35 @@ static int64_t number_of(const char *text, const char *key)
     return at ? (int64_t)strtoll(at + strlen(key), NULL, 10) : -1;
 }
 
-int64_t pr_stage_answered(pr_stage_t *self, pr_error_t *error)
+static bool ask(pr_stage_t *self, int64_t *requests, int64_t *hung, pr_error_t *error)
 {
-    static const char ask[] = "GET /control/stats HTTP/1.1\r\nHost: receiver\r\n\r\n";
+    static const char question[] = "GET /control/stats HTTP/1.1\r\nHost: receiver\r\n\r\n";
     char answer[4096];
     if (self->control < 0)
         self->control = dial(self->receiver_address);
     ssize_t got = -1;
-    if (self->control >= 0 && send(self->control, ask, sizeof ask - 1, MSG_NOSIGNAL) > 0)
+    if (self->control >= 0 && send(self->control, question, sizeof question - 1, MSG_NOSIGNAL) > 0)
         got = recv(self->control, answer, sizeof answer - 1, 0); /* small: one send of theirs */
     answer[got > 0 ? got : 0] = '\0';
-    int64_t requests = number_of(answer, "\"requests\":"), hung = number_of(answer, "\"hung\":");
-    if (requests < 0 || hung < 0) {
-        (void)pr_error_set(error, PR_FATAL, "bench", "", "the receiver at %s does not answer",
-                           self->receiver_address);
-        return -1;
-    }
-    return requests - hung;
+    *requests = number_of(answer, "\"requests\":");
+    *hung = number_of(answer, "\"hung\":");
+    if (*requests >= 0 && *hung >= 0)
+        return true;
+    (void)pr_error_set(error, PR_FATAL, "bench", "", "the receiver at %s does not answer",
+                       self->receiver_address);
+    return false;
+}
+
+int64_t pr_stage_answered(pr_stage_t *self, pr_error_t *error)
+{
+    int64_t requests, hung;
+    return ask(self, &requests, &hung, error) ? requests - hung : -1;
+}
+
+int64_t pr_stage_hung(pr_stage_t *self, pr_error_t *error)
+{
+    int64_t requests, hung;
+    return ask(self, &requests, &hung, error) ? hung : -1;
 }
 
 pr_rc_t pr_stage_dump(pr_stage_t *self, pr_error_t *error)

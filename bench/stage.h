@@ -48,8 +48,9 @@ pid_t pr_stage_pid(pr_stage_t *self, const char *service); /* 0: it is down */
 /* The hanging doubles of a round (from 0) are switched off: their jobs are held from now on. */
 PR_CHECK pr_rc_t pr_stage_release(pr_stage_t *self, int round, pr_error_t *error);
 
-/* Requests that the receiver has answered; -1 with *error. */
+/* Requests that the receiver has answered, and those that it never will; -1 with *error. */
 int64_t pr_stage_answered(pr_stage_t *self, pr_error_t *error);
+int64_t pr_stage_hung(pr_stage_t *self, pr_error_t *error);
 /* Has the receiver write its record to receiver_dump, whole. */
 PR_CHECK pr_rc_t pr_stage_dump(pr_stage_t *self, pr_error_t *error);
 
