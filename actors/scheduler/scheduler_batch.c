@@ -6,7 +6,8 @@
  *
  * What can go wrong: the COMMIT's answer is lost: the batch is kept and sent again when the session has resumed; tokens make a
  * second time a no-op. Postgres refuses the data (class 22, 23): the batch is halved until the bad result stands alone; it is
- * written once more without its excerpt and error text, and if that is refused too a person gets it.
+ * written once more without its excerpt and error text, then without its row in the log of tries (unrecorded), and if that
+ * is refused too a person gets it.
  * Postgres cannot for now (a deadlock, a full disk): the batch is kept and sent again.
  */
 #include "actors/scheduler/scheduler_io.h"
@@ -52,10 +53,10 @@ static void applied(io_t *io, result_t *result, bool in_rows)
     if (action->stray && in_rows) {
         pr_sched_stray_written(io->sched, action->seq, action->salt, action->attempt, io->now_ms);
     } else if (in_rows) {
-        pr_sched_written(io->sched, action->seq, io->now_ms);
+        pr_sched_written(io->sched, action->seq, action->salt, io->now_ms);
     } else if (!action->stray) {
         /* Cancelled, or applied before: Postgres knows whether the job still lives, and when it is due. */
-        pr_sched_forget(io->sched, action->seq, io->now_ms);
+        pr_sched_forget(io->sched, action->seq, action->salt, io->now_ms);
         pr_sched_dated(io->sched, action->endpoint_id, action->class_no, 0, io->now_ms);
     }
     result_free(io, result);
@@ -77,17 +78,33 @@ static void committed(io_t *io, batch_t *batch, const pr_rows_t *rows)
     pr_free(batch);
 }
 
+/* The row of the try is refused. A retry goes on without it; a delivery has no other record: better a dead letter that
+ * a person looks at than a job that is sent again and again, or forgotten. */
+static void unrecorded(io_t *io, result_t *result, const char *subject, const pr_error_t *error)
+{
+    pr_log_error(PR_LOG_ERROR, "attempt.refused", error);
+    bus_alert(io, "attempt_refused", subject, "page",
+              "Postgres refuses the record of a try; if it delivered, it is a dead letter now");
+    result->action.tried = false;
+    if (result->action.end != PR_END_DELIVERED)
+        return;
+    result->action.end = PR_END_DEAD;
+    result->action.reason = "rejected";
+}
+
 static void poisoned(io_t *io, result_t *result, const pr_error_t *error)
 {
-    if (!result->bare) {
+    char subject[32];
+    (void)snprintf(subject, sizeof subject, "%lld", (long long)result->action.seq);
+    if (!result->bare || result->action.tried) {
+        if (result->bare)
+            unrecorded(io, result, subject, error);
         result->bare = true;
         batch_t *alone = batch_new(io, 1);
         alone->results[alone->count++] = *result;
         send_batch(io, alone);
         return;
     }
-    char subject[32];
-    (void)snprintf(subject, sizeof subject, "%lld", (long long)result->action.seq);
     pr_log_error(PR_LOG_ERROR, "result.refused", error);
     bus_alert(io, "result_refused", subject, "page",
               "Postgres refuses the result of a delivery; its job stays undone");
@@ -96,7 +113,7 @@ static void poisoned(io_t *io, result_t *result, const pr_error_t *error)
     if (outcome)
         bus_ack(io, outcome, &token);
     if (!result->action.stray)
-        pr_sched_forget(io->sched, result->action.seq, io->now_ms);
+        pr_sched_forget(io->sched, result->action.seq, result->action.salt, io->now_ms);
     result_free(io, result);
 }
 
