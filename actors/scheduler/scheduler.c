@@ -448,10 +448,10 @@ static void date_done(pr_sched_t *self, job_t *job, int64_t now_ms)
     job_done(self, job, now_ms);
 }
 
-void pr_sched_forget(pr_sched_t *self, int64_t seq, int64_t now_ms)
+void pr_sched_forget(pr_sched_t *self, int64_t seq, uint64_t salt, int64_t now_ms)
 {
     job_t *job = pr_map_get(self->jobs, (uint64_t)seq);
-    if (job)
+    if (job && job->view.salt == salt)
         job_done(self, job, now_ms);
 }
 
@@ -571,10 +571,10 @@ void pr_sched_outcome(pr_sched_t *self, int64_t seq, uint64_t salt, uint32_t att
     endpoint_refresh(self, endpoint, now_ms);
 }
 
-void pr_sched_written(pr_sched_t *self, int64_t seq, int64_t now_ms)
+void pr_sched_written(pr_sched_t *self, int64_t seq, uint64_t salt, int64_t now_ms)
 {
     job_t *job = pr_map_get(self->jobs, (uint64_t)seq);
-    if (!job || job->state != JOB_WRITING)
+    if (!job || job->state != JOB_WRITING || job->view.salt != salt)
         return;
     if (job->end != PR_END_RETRY) {
         job_done(self, job, now_ms);

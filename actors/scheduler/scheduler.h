@@ -171,7 +171,7 @@ void pr_sched_paged(pr_sched_t *self, int64_t endpoint_id, uint8_t class_no, boo
 void pr_sched_page_failed(pr_sched_t *self, int64_t endpoint_id, uint8_t class_no, int64_t now_ms);
 /* Somebody cancelled the delivery: forget it; if it is under way, it is not sent again. */
 void pr_sched_cancel(pr_sched_t *self, int64_t outbox_id, int64_t endpoint_id, int64_t now_ms);
-void pr_sched_forget(pr_sched_t *self, int64_t seq, int64_t now_ms);
+void pr_sched_forget(pr_sched_t *self, int64_t seq, uint64_t salt, int64_t now_ms);
 /* A DATE action is committed. */
 void pr_sched_date_written(pr_sched_t *self, int64_t seq, uint64_t salt, int64_t endpoint_id,
                            uint8_t class_no, int64_t now_ms);
@@ -187,8 +187,8 @@ void pr_sched_held(pr_sched_t *self, int64_t seq, uint64_t salt, uint32_t attemp
 void pr_sched_deaf(pr_sched_t *self, int64_t now_ms);
 /* All workers have reported since the takeover: what nobody named may leave. */
 void pr_sched_all_heard(pr_sched_t *self, int64_t now_ms);
-/* The RESULT of seq is committed (or found applied before). */
-void pr_sched_written(pr_sched_t *self, int64_t seq, int64_t now_ms);
+/* The RESULT of (seq, salt) is committed. Another salt: the number is another job's by now, nothing happens. */
+void pr_sched_written(pr_sched_t *self, int64_t seq, uint64_t salt, int64_t now_ms);
 /* A stray RESULT is committed and ended the job: it is forgotten, should it have been paged in meanwhile. */
 void pr_sched_stray_written(pr_sched_t *self, int64_t seq, uint64_t salt, uint32_t attempt,
                             int64_t now_ms);

@@ -62,6 +62,8 @@ static void moved(pr_sched_t *self, endpoint_t *endpoint, pr_breaker_move_t move
     action->to = move.to;
     action->failures = endpoint->breaker.failures;
     action->held = held;
+    for (uint8_t class_no = 0; class_no < PR_SCHED_CLASSES; class_no++)
+        endpoint_page(self, endpoint, class_no, now_ms); /* there may be more room now */
 }
 
 void endpoint_reset_breaker(pr_sched_t *self, endpoint_t *endpoint, int64_t now_ms)

@@ -139,7 +139,7 @@ static void outcome(harness_t *h, int64_t seq, uint32_t attempt, pr_outcome_t re
 static void finish(harness_t *h, int64_t seq, uint32_t attempt, pr_outcome_t result)
 {
     outcome(h, seq, attempt, result);
-    pr_sched_written(h->sched, seq, h->now_ms);
+    pr_sched_written(h->sched, seq, (uint64_t)(seq) * 1000, h->now_ms);
     drain(h);
 }
 

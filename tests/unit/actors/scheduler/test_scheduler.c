@@ -19,7 +19,7 @@ Test(scheduler, a_job_leaves_and_is_delivered)
     const pr_sched_action_t *result = action_of(&h, PR_SCHED_RESULT);
     cr_assert(result && result->end == PR_END_DELIVERED && result->tried);
     cr_assert_eq(h.freed, 0, "the payload stays until the commit");
-    pr_sched_written(h.sched, 1, h.now_ms);
+    pr_sched_written(h.sched, 1, 1000, h.now_ms);
     drain(&h);
     cr_assert_eq(h.freed, 1);
     harness_end(&h);
@@ -33,7 +33,7 @@ Test(scheduler, a_failed_try_waits_its_delay_and_goes_again)
     outcome(&h, 1, 0, PR_OUTCOME_REFUSED);
     drain(&h);
     cr_assert_eq(action_of(&h, PR_SCHED_RESULT)->delay_ms, 5000);
-    pr_sched_written(h.sched, 1, h.now_ms);
+    pr_sched_written(h.sched, 1, 1000, h.now_ms);
     wait_ms(&h, 4999);
     cr_assert_eq(next(&h), 0, "not a millisecond early");
     wait_ms(&h, 1);
@@ -52,7 +52,7 @@ Test(scheduler, the_last_try_ends_in_a_dead_letter)
         drain(&h);
         const pr_sched_action_t *result = action_of(&h, PR_SCHED_RESULT);
         cr_assert_eq(result->end, attempt < 2 ? PR_END_RETRY : PR_END_DEAD);
-        pr_sched_written(h.sched, 1, h.now_ms);
+        pr_sched_written(h.sched, 1, 1000, h.now_ms);
         wait_ms(&h, 60000);
     }
     harness_end(&h);
@@ -70,7 +70,7 @@ Test(scheduler, a_token_counts_once)
     for (int i = 0; i < h.count; i++)
         results += h.last[i].kind == PR_SCHED_RESULT;
     cr_assert_eq(results, 1);
-    pr_sched_written(h.sched, 1, h.now_ms);
+    pr_sched_written(h.sched, 1, 1000, h.now_ms);
     outcome(&h, 1, 0, PR_OUTCOME_DELIVERED); /* and after it */
     drain(&h);
     cr_assert(action_of(&h, PR_SCHED_STALE), "a token of the past is stale");
@@ -248,7 +248,7 @@ Test(scheduler, retry_after_pauses_the_endpoint_and_is_never_undercut)
     pr_sched_outcome(h.sched, 1, 1000, 0, PR_OUTCOME_THROTTLED, 60000, false, 0, NULL, h.now_ms);
     drain(&h);
     cr_assert_eq(action_of(&h, PR_SCHED_RESULT)->delay_ms, 60000, "5 s would be too early");
-    pr_sched_written(h.sched, 1, h.now_ms);
+    pr_sched_written(h.sched, 1, 1000, h.now_ms);
     wait_ms(&h, 59999);
     cr_assert_eq(next(&h), 0, "job 2 waits as well");
     wait_ms(&h, 1);
@@ -292,7 +292,7 @@ Test(scheduler, gone_holds_the_endpoint_without_spending_its_jobs)
     drain(&h);
     cr_assert(action_of(&h, PR_SCHED_GONE));
     cr_assert_eq(action_of(&h, PR_SCHED_RESULT)->end, PR_END_RETRY);
-    pr_sched_written(h.sched, 1, h.now_ms);
+    pr_sched_written(h.sched, 1, 1000, h.now_ms);
     cr_assert_eq(next(&h), 0, "held");
     pr_sched_endpoint_t row = harness_endpoint(ENDPOINT);
     row.active = false; /* the circuit-breaker wrote it down */
@@ -337,7 +337,7 @@ Test(scheduler, our_own_proxy_charges_no_try)
     drain(&h);
     const pr_sched_action_t *result = action_of(&h, PR_SCHED_RESULT);
     cr_assert(result->uncharged && result->new_salt == 77);
-    pr_sched_written(h.sched, 1, h.now_ms);
+    pr_sched_written(h.sched, 1, 1000, h.now_ms);
     wait_ms(&h, 30000);
     const pr_sched_job_t *job = pr_sched_next(h.sched, 1, h.now_ms);
     cr_assert(job && job->attempt == 0 && job->salt == 77, "a new token, the same try");
@@ -598,7 +598,7 @@ Test(scheduler, a_job_taken_out_lets_the_next_of_its_order_go)
     cr_assert_eq(next(&h), 0);
     outcome(&h, 1, 0, PR_OUTCOME_RETURNED);
     cr_assert_eq(next(&h), 1);
-    pr_sched_forget(h.sched, 1, h.now_ms);
+    pr_sched_forget(h.sched, 1, 1000, h.now_ms);
     cr_assert_eq(next(&h), 2);
     harness_end(&h);
 }
@@ -655,7 +655,7 @@ Test(scheduler, often_woken_endpoints_do_not_fill_the_timers)
         cr_assert_eq(next(&h), seq);
         add_job(&h, seq + 1, (uint64_t)seq + 1, 1);
         cr_assert_eq(next(&h), 0);
-        pr_sched_forget(h.sched, seq + 1, h.now_ms);
+        pr_sched_forget(h.sched, seq + 1, (uint64_t)(seq + 1) * 1000, h.now_ms);
         finish(&h, seq, 0, PR_OUTCOME_DELIVERED);
     }
     cr_assert_lt(pr_timerq_count(h.sched->endpoint_timers), 2048);
