@@ -121,6 +121,9 @@ static int check_rules(const pr_args_t *args)
     if (pr_args_given(args, "http2") && pr_args_given(args, "no-http2")) {
         return pr_console_usage("--http2 and --no-http2 exclude each other");
     }
+    if (pr_args_given(args, "supersede") && pr_args_given(args, "no-supersede")) {
+        return pr_console_usage("--supersede and --no-supersede exclude each other");
+    }
     if (pr_args_given(args, "header") && pr_args_given(args, "no-headers")) {
         return pr_console_usage("--header and --no-headers exclude each other");
     }
@@ -169,6 +172,9 @@ static void put_plain(const pr_args_t *args, json_t *settings)
     }
     if (pr_args_given(args, "http2") || pr_args_given(args, "no-http2")) {
         json_object_set_new(settings, "http2", json_boolean(pr_args_given(args, "http2")));
+    }
+    if (pr_args_given(args, "supersede") || pr_args_given(args, "no-supersede")) {
+        json_object_set_new(settings, "supersede", json_boolean(pr_args_given(args, "supersede")));
     }
 }
 

@@ -26,7 +26,9 @@
     {"tls-ca", PR_ARG_TEXT, "FILE", "PEM of a private CA to trust; \"\" = the system's", 0, 0}, \
     {"egress", PR_ARG_TEXT, "E", "socks5h://..., http://... proxy or address:IP; \"\" = the lane's", 0, 0}, \
     {"http2", PR_ARG_FLAG, NULL, "offer HTTP/2", 0, 0}, \
-    {"no-http2", PR_ARG_FLAG, NULL, "HTTP/1.1 only", 0, 0}
+    {"no-http2", PR_ARG_FLAG, NULL, "HTTP/1.1 only", 0, 0}, \
+    {"supersede", PR_ARG_FLAG, NULL, "a newer version of an order cancels older ones that still wait", 0, 0}, \
+    {"no-supersede", PR_ARG_FLAG, NULL, "every version is sent (the default)", 0, 0}
 /* clang-format on */
 
 /* Gives *settings, an object of what was given ({} when nothing was). Prints what is wrong; returns

@@ -564,6 +564,7 @@ BEGIN
     e.retry := '';
     e.headers := '{}';
     e.http2 := true;
+    e.supersede := false;
     e.state := 'active';
     e.created_at := now();
     e := postrider.endpoint_patch(e, coalesce(settings, '{}'));
@@ -663,6 +664,7 @@ CREATE TABLE postrider.endpoint (
     tls_ca text,
     egress text,
     http2 boolean DEFAULT true NOT NULL,
+    supersede boolean DEFAULT false NOT NULL,
     state text DEFAULT 'active'::text NOT NULL,
     state_reason text,
     state_at timestamp with time zone,
@@ -732,7 +734,7 @@ DECLARE
 BEGIN
     FOR k IN SELECT jsonb_object_keys(settings) LOOP
         IF k NOT IN ('url', 'events', 'scheme', 'success_rule', 'retry', 'max_age_ms', 'concurrency', 'rate_per_s', 'headers',
-                     'tls_ca', 'egress', 'http2') THEN
+                     'tls_ca', 'egress', 'http2', 'supersede') THEN
             bad := format('%L is no setting of an endpoint', k);
         END IF;
     END LOOP;
@@ -766,7 +768,8 @@ BEGIN
                            WHERE jsonb_typeof(h.value) <> 'string' OR h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,64}$'
                               OR h.value #>> '{}' ~ '[[:cntrl:]]' OR length(h.value #>> '{}') > 512)
                 THEN 'headers has more than 32, or one whose name or value cannot be sent'
-            WHEN e.http2 IS NULL THEN 'http2 is neither true nor false' END;
+            WHEN e.http2 IS NULL THEN 'http2 is neither true nor false'
+            WHEN e.supersede IS NULL THEN 'supersede is neither true nor false' END;
     END IF;
     IF bad IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = bad, HINT = 'postrider merchant set --help lists the settings and their form.';
@@ -848,15 +851,15 @@ DECLARE
     e postrider.endpoint := postrider.endpoint_patch(former, settings);
 BEGIN
     UPDATE postrider.endpoint AS x
-    SET (url, events, scheme, success_rule, retry, max_age_ms, concurrency, rate_per_s, headers, tls_ca, egress, http2)
+    SET (url, events, scheme, success_rule, retry, max_age_ms, concurrency, rate_per_s, headers, tls_ca, egress, http2, supersede)
       = (e.url, e.events, e.scheme, e.success_rule, e.retry, e.max_age_ms, e.concurrency, e.rate_per_s, e.headers, e.tls_ca,
-         e.egress, e.http2)
+         e.egress, e.http2, e.supersede)
     WHERE x.id = id;
     -- The addresses of notify_url are signed and judged as the default endpoint is.
     IF e.name = 'default' AND e.id > 0 THEN
         UPDATE postrider.endpoint AS x
-        SET (scheme, success_rule, retry, max_age_ms, concurrency, rate_per_s, headers, tls_ca, egress, http2)
-          = (e.scheme, e.success_rule, e.retry, e.max_age_ms, e.concurrency, e.rate_per_s, e.headers, e.tls_ca, e.egress, e.http2)
+        SET (scheme, success_rule, retry, max_age_ms, concurrency, rate_per_s, headers, tls_ca, egress, http2, supersede)
+          = (e.scheme, e.success_rule, e.retry, e.max_age_ms, e.concurrency, e.rate_per_s, e.headers, e.tls_ca, e.egress, e.http2, e.supersede)
         WHERE x.merchant_id = e.merchant_id AND x.id < 0;
     END IF;
     PERFORM postrider.audit_add(who, 'endpoint.set', id::text, reason, jsonb_build_object('set', settings, 'before',
@@ -1734,6 +1737,48 @@ $_$;
 ALTER FUNCTION postrider.session_connected(lock_key bigint, pid integer) OWNER TO postrider_owner;
 
 --
+-- Name: supersede(bigint, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.supersede(after bigint, upto bigint) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    cancelled int;
+BEGIN
+    IF NOT EXISTS (SELECT FROM postrider.endpoint AS e WHERE e.supersede) THEN
+        RETURN 0;
+    END IF;
+    WITH n AS MATERIALIZED (
+        SELECT j.endpoint, o.merchant_id, o.order_no, max(o.version) AS version
+        FROM postrider.job AS j
+        JOIN postrider.endpoint AS e ON e.id = j.endpoint AND e.supersede
+        JOIN postrider.outbox AS o ON o.at = j.outbox_at AND o.id = j.outbox_id
+        WHERE j.seq > after AND j.seq <= upto
+        GROUP BY 1, 2, 3
+    ), old AS MATERIALIZED (
+        SELECT j.seq FROM n
+        JOIN postrider.outbox AS o ON o.order_no = n.order_no AND o.merchant_id = n.merchant_id AND o.version < n.version
+        JOIN postrider.job AS j ON j.outbox_id = o.id AND j.endpoint = n.endpoint
+        ORDER BY j.seq
+    ), d AS (
+        DELETE FROM postrider.job AS j USING old WHERE j.seq = old.seq
+        RETURNING j.outbox_id, j.endpoint, j.outbox_at
+    ), c AS (
+        INSERT INTO postrider.cancelled (outbox_id, endpoint, outbox_at, reason)
+        SELECT d.outbox_id, d.endpoint, d.outbox_at, 'superseded' FROM d ON CONFLICT DO NOTHING
+    )
+    SELECT count(*) INTO cancelled FROM d;
+    RETURN cancelled;
+END $$;
+
+ALTER FUNCTION postrider.supersede(after bigint, upto bigint) OWNER TO postrider_owner;
+
+--
 -- Name: unmoved_in(regclass); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2373,6 +2418,7 @@ CREATE VIEW postrider.endpoints AS
     (e.tls_ca IS NOT NULL) AS private_ca,
     regexp_replace(e.egress, '//[^@/]*@'::text, '//***@'::text) AS egress,
     e.http2,
+    e.supersede,
     e.state,
     e.state_reason,
     e.state_at,
@@ -2880,6 +2926,12 @@ CREATE INDEX dead_endpoint_at_idx ON postrider.dead USING btree (endpoint, at);
 --
 
 CREATE INDEX dead_open_idx ON postrider.dead USING btree (at, outbox_id) WHERE (state = 'open'::text);
+
+--
+-- Name: endpoint_supersede_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX endpoint_supersede_idx ON postrider.endpoint USING btree (id) WHERE supersede;
 
 --
 -- Name: endpoint_tx_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
@@ -3467,6 +3519,13 @@ GRANT ALL ON FUNCTION postrider.retention_step(retention interval, OUT dropped t
 --
 
 REVOKE ALL ON FUNCTION postrider.session_connected(lock_key bigint, pid integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION supersede(after bigint, upto bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.supersede(after bigint, upto bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.supersede(after bigint, upto bigint) TO postrider_relay;
 
 --
 -- Name: FUNCTION unmoved_in(part regclass); Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -84,7 +84,31 @@ static void on_checked(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_er
         memcpy(self->reason, reason, len);
         self->reason[len] = '\0';
     }
+    if (good) {
+        pr_actor_ready(self->actor);
+    }
     give(self, (pr_relay_event_t){.kind = good ? PR_RELAY_CLUSTER_GOOD : PR_RELAY_CLUSTER_FOREIGN});
+}
+
+static void on_superseded(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    const relay_t *self = arg;
+    if (rc != PR_OK && !self->stopping) { /* the older ones are sent as well: allowed, if unwanted */
+        pr_log_error(PR_LOG_WARN, "relay.supersede_failed", error);
+    } else if (rc == PR_OK && pr_rows_i32(rows, 0, 0) > 0) {
+        pr_log_debug("relay.superseded", "jobs=%d", pr_rows_i32(rows, 0, 0));
+    }
+}
+
+static void supersede(relay_t *self, int64_t last_seq, int jobs)
+{
+    pr_params_clear(self->params);
+    pr_params_add_i64(self->params, last_seq - jobs);
+    pr_params_add_i64(self->params, last_seq);
+    if (pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_SUPERSEDE, self->params, on_superseded, self) !=
+        PR_OK) {
+        pr_log_limited(PR_LOG_WARN, "relay.supersede_failed", "busy", "jobs=%d", jobs);
+    }
 }
 
 /* columns of move_window: moved, jobs, last_seq, more, ok */
@@ -107,6 +131,9 @@ static void on_moved(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_erro
         event.full = pr_rows_bool(rows, 0, 3);
         self->full[event.class_no] = event.full;
         pr_actor_count(self->actor, (uint64_t)event.moved);
+        if (pr_rows_i32(rows, 0, 1) > 0) {
+            supersede(self, event.last_seq, pr_rows_i32(rows, 0, 1));
+        }
         if (event.moved > 0) {
             pr_log_debug("relay.moved", "class=%d rows=%lld jobs=%d last_seq=%lld", event.class_no,
                          (long long)event.moved, pr_rows_i32(rows, 0, 1),
@@ -266,7 +293,6 @@ static void on_timer(void *arg, int64_t now_ms)
 static void on_ready(void *arg)
 {
     relay_t *self = arg;
-    pr_actor_ready(self->actor);
     give(self, (pr_relay_event_t){.kind = PR_RELAY_CONNECTED});
 }
 

@@ -67,6 +67,7 @@ CREATE TABLE postrider.endpoint (
     tls_ca        text,                                -- PEM of a private CA
     egress        text,                                -- 'socks5h://..', 'http://..' proxy or local address; NULL = the lane's
     http2         boolean NOT NULL DEFAULT true,
+    supersede     boolean NOT NULL DEFAULT false,      -- a newer version of an order cancels older ones that still wait (N21)
     state         text NOT NULL DEFAULT 'active' CHECK (state IN ('active', 'disabled')),
     state_reason  text,                                -- '410', 'operator', ...
     state_at      timestamptz,
@@ -77,6 +78,7 @@ CREATE TABLE postrider.endpoint (
     UNIQUE (merchant_id, name)
 );
 CREATE SEQUENCE postrider.endpoint_id_seq OWNED BY postrider.endpoint.id;
+CREATE INDEX endpoint_supersede_idx ON postrider.endpoint (id) WHERE supersede;
 CREATE INDEX endpoint_tx_idx ON postrider.endpoint (tx);
 
 -- A merchant's shard is a hash of its id; an endpoint has its merchant's.

@@ -21,7 +21,7 @@ END $$;
 -- merchants and endpoints ---------------------------------------------------------------------------------------
 
 -- What may be set of an endpoint, by name, as jsonb; unknown names and values of the wrong kind are PR003.
--- url events scheme success_rule retry max_age_ms concurrency rate_per_s headers tls_ca egress http2
+-- url events scheme success_rule retry max_age_ms concurrency rate_per_s headers tls_ca egress http2 supersede
 CREATE FUNCTION postrider.endpoint_patch(e postrider.endpoint, settings jsonb) RETURNS postrider.endpoint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -30,7 +30,7 @@ DECLARE
 BEGIN
     FOR k IN SELECT jsonb_object_keys(settings) LOOP
         IF k NOT IN ('url', 'events', 'scheme', 'success_rule', 'retry', 'max_age_ms', 'concurrency', 'rate_per_s', 'headers',
-                     'tls_ca', 'egress', 'http2') THEN
+                     'tls_ca', 'egress', 'http2', 'supersede') THEN
             bad := format('%L is no setting of an endpoint', k);
         END IF;
     END LOOP;
@@ -64,7 +64,8 @@ BEGIN
                            WHERE jsonb_typeof(h.value) <> 'string' OR h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,64}$'
                               OR h.value #>> '{}' ~ '[[:cntrl:]]' OR length(h.value #>> '{}') > 512)
                 THEN 'headers has more than 32, or one whose name or value cannot be sent'
-            WHEN e.http2 IS NULL THEN 'http2 is neither true nor false' END;
+            WHEN e.http2 IS NULL THEN 'http2 is neither true nor false'
+            WHEN e.supersede IS NULL THEN 'supersede is neither true nor false' END;
     END IF;
     IF bad IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = bad, HINT = 'postrider merchant set --help lists the settings and their form.';
@@ -113,6 +114,7 @@ BEGIN
     e.retry := '';
     e.headers := '{}';
     e.http2 := true;
+    e.supersede := false;
     e.state := 'active';
     e.created_at := now();
     e := postrider.endpoint_patch(e, coalesce(settings, '{}'));
@@ -189,15 +191,15 @@ DECLARE
     e postrider.endpoint := postrider.endpoint_patch(former, settings);
 BEGIN
     UPDATE postrider.endpoint AS x
-    SET (url, events, scheme, success_rule, retry, max_age_ms, concurrency, rate_per_s, headers, tls_ca, egress, http2)
+    SET (url, events, scheme, success_rule, retry, max_age_ms, concurrency, rate_per_s, headers, tls_ca, egress, http2, supersede)
       = (e.url, e.events, e.scheme, e.success_rule, e.retry, e.max_age_ms, e.concurrency, e.rate_per_s, e.headers, e.tls_ca,
-         e.egress, e.http2)
+         e.egress, e.http2, e.supersede)
     WHERE x.id = id;
     -- The addresses of notify_url are signed and judged as the default endpoint is.
     IF e.name = 'default' AND e.id > 0 THEN
         UPDATE postrider.endpoint AS x
-        SET (scheme, success_rule, retry, max_age_ms, concurrency, rate_per_s, headers, tls_ca, egress, http2)
-          = (e.scheme, e.success_rule, e.retry, e.max_age_ms, e.concurrency, e.rate_per_s, e.headers, e.tls_ca, e.egress, e.http2)
+        SET (scheme, success_rule, retry, max_age_ms, concurrency, rate_per_s, headers, tls_ca, egress, http2, supersede)
+          = (e.scheme, e.success_rule, e.retry, e.max_age_ms, e.concurrency, e.rate_per_s, e.headers, e.tls_ca, e.egress, e.http2, e.supersede)
         WHERE x.merchant_id = e.merchant_id AND x.id < 0;
     END IF;
     PERFORM postrider.audit_add(who, 'endpoint.set', id::text, reason, jsonb_build_object('set', settings, 'before',

@@ -129,7 +129,7 @@ LEFT JOIN LATERAL (
 CREATE VIEW postrider.endpoints AS
 SELECT e.id AS endpoint_id, e.merchant_id, e.name, e.url, e.events, e.scheme, e.success_rule, e.retry, e.max_age_ms,
        e.concurrency, e.rate_per_s, ARRAY(SELECT jsonb_object_keys(e.headers)) AS header_names,
-       e.tls_ca IS NOT NULL AS private_ca, regexp_replace(e.egress, '//[^@/]*@', '//***@') AS egress, e.http2,
+       e.tls_ca IS NOT NULL AS private_ca, regexp_replace(e.egress, '//[^@/]*@', '//***@') AS egress, e.http2, e.supersede,
        e.state, e.state_reason, e.state_at, e.forced, e.rotate_until, e.shard, e.created_at, e.updated_at
 FROM postrider.endpoint AS e;
 

@@ -73,9 +73,11 @@ WITH c AS MATERIALIZED (
     ON CONFLICT DO NOTHING RETURNING n, more, seq
 ), e AS (                           -- endpoints of new origins, with secrets and rules of the merchant's default one
     INSERT INTO postrider.endpoint (id, merchant_id, shard, name, url, events, scheme, secret, secret_next, rotate_until,
-                                    success_rule, retry, max_age_ms, concurrency, rate_per_s, headers, tls_ca, egress, http2)
+                                    success_rule, retry, max_age_ms, concurrency, rate_per_s, headers, tls_ca, egress, http2,
+                                    supersede)
     SELECT x.endpoint, x.merchant_id, d.shard, x.origin, x.origin, '{}', d.scheme, d.secret, d.secret_next, d.rotate_until,
-           d.success_rule, d.retry, d.max_age_ms, d.concurrency, d.rate_per_s, d.headers, d.tls_ca, d.egress, d.http2
+           d.success_rule, d.retry, d.max_age_ms, d.concurrency, d.rate_per_s, d.headers, d.tls_ca, d.egress, d.http2,
+           d.supersede
     FROM t CROSS JOIN (SELECT DISTINCT q.endpoint, q.merchant_id, q.origin FROM q WHERE q.origin IS NOT NULL) AS x
     CROSS JOIN LATERAL (SELECT * FROM postrider.endpoint AS f WHERE f.merchant_id = x.merchant_id AND f.id > 0
                         ORDER BY f.name = 'default' DESC, f.id LIMIT 1) AS d
