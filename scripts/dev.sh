@@ -66,7 +66,8 @@ lint_cppcheck() {
     cppcheck --quiet --std=c11 --language=c --error-exitcode=1 --inline-suppr -j "$jobs" \
         --enable=warning,performance,portability --suppress=missingIncludeSystem \
         --suppress=readdirCalled --suppress=getpwuidCalled \
-        --suppress='*:build/*' --library=posix,gnu -D_GNU_SOURCE -D__GNUC__ -DPR_VERSION='""' \
+        --suppress='*:build/*' --library=posix,gnu \
+        --library=tests/support/cppcheck.cfg -D_GNU_SOURCE -D__GNUC__ -DPR_VERSION='""' \
         -DPR_LIBEXEC_DIR='""' -Ilib -I. lib actors broker cli sandbox bench
 }
 
