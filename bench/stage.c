@@ -121,7 +121,7 @@ static pr_rc_t start_topology(pr_stage_t *self, const char *port_file, pr_error_
                                 NULL};
     pr_extra_service_t receiver = {"receiver", argv, false};
     const char *settings[SETTINGS_MAX + 3] = {"http.allow_plain=true",
-                                              "http.allow_addresses=127.0.0.0/8"};
+                                              "http.allow_addresses=127.0.0.0/8,::1/128"};
     for (int i = 0; i < SETTINGS_MAX && options->settings && options->settings[i]; i++)
         settings[i + 2] = options->settings[i];
     pr_topology_options_t topology = {
@@ -170,7 +170,8 @@ static pr_rc_t add_merchant(pr_stage_t *self, const pr_master_key_t *key, const 
     pr_buffer_init(&sealed, PR_SEAL_PLAIN_MAX_BYTES + PR_SEAL_OVERHEAD_BYTES);
     pr_rc_t rc = pr_seal(key, id, pr_bytes_text(secret), nonce, &sealed, error);
     if (rc == PR_OK) {
-        PR_CLEANUP_FREE char *url = pr_asprintf("http://%s/m/%s", self->receiver_address, id);
+        PR_CLEANUP_FREE char *url =
+            pr_asprintf("http://%s.localhost%s/m/%s", id, strrchr(self->receiver_address, ':'), id);
         PR_CLEANUP(pr_params) pr_params_t *params = pr_params_new();
         PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
         pr_params_add_text(params, WHO);
@@ -204,8 +205,8 @@ static pr_rc_t add_merchants(pr_stage_t *self, pr_error_t *error)
         PR_CLEANUP_FREE char *id = pr_asprintf("m%d", i);
         rc = add_merchant(self, &key, id, tier_of(i), NULL, error);
     }
-    self->hanging_endpoints =
-        pr_calloc((size_t)(options->rounds * options->hanging), sizeof *self->hanging_endpoints);
+    self->hanging_endpoints = pr_calloc((size_t)options->rounds * (size_t)options->hanging,
+                                        sizeof *self->hanging_endpoints);
     for (int i = 0; i < options->rounds * options->hanging && rc == PR_OK; i++) {
         int round = i / options->hanging, merchant = i % options->hanging;
         PR_CLEANUP_FREE char *id = pr_asprintf("h%d-%d", round + 1, merchant);
