@@ -130,8 +130,9 @@ static pr_rc_t report_wal(pr_stage_t *stage, const pr_meter_t *a, const pr_meter
     pr_params_add_i64(params, a->wal_position);
     pr_params_add_i64(params, b->wal_position);
     /* the log must be on disk up to b: a commit of our own sees to that */
-    pr_rc_t rc =
-        pr_db_sync_query(stage->admin, "SELECT pg_catalog.pg_current_xact_id()", NULL, NULL, error);
+    pr_rc_t rc = pr_db_sync_query(stage->admin,
+                                  "SELECT pg_catalog.pg_logical_emit_message(true, 'bench', '')",
+                                  NULL, NULL, error);
     if (rc == PR_OK)
         rc = pr_db_sync_query(stage->admin, pr_sql_bench[PR_SQL_BENCH_WAL_BYTES].sql, params, &rows,
                               error);
