@@ -70,6 +70,8 @@ void pr_call_destroy(pr_call_t **self);
 bool pr_call_start(pr_call_t *self, pr_call_done_fn *done, void *arg, int64_t now_ms);
 /* The outcome of a job that is handed back untried. */
 void pr_call_return(pr_call_t *self);
+/* The outcome of a job that this worker has delivered before: what the receiver said is forgotten. */
+void pr_call_repeat(pr_call_t *self);
 /* Fills *out, which borrows from the call; out->token must point to a token of its own. */
 void pr_call_outcome(pr_call_t *self, char *worker_id, Postrider__V1__Outcome *out);
 

@@ -132,10 +132,7 @@ void pr_notifier_batch(pr_notifier_t *self, uint32_t peer, const pr_notifier_bat
 /* True: this token is known; it was dealt with. */
 static bool duplicate(pr_notifier_t *self, pr_token_t token, int64_t now_ms)
 {
-    uint64_t key = token_key(token);
-    if (pr_map_get(self->delivered, key) != NULL)
-        return true;
-    pr_held_t *held = pr_map_get(self->by_token, key);
+    pr_held_t *held = pr_map_get(self->by_token, token_key(token));
     if (held == NULL)
         return false;
     if (token_equal(held->token, token) && held->state == PR_HELD_OWED)
@@ -152,14 +149,17 @@ static pr_held_t *take_slot(pr_notifier_t *self)
     return &self->slots[slot];
 }
 
-/* A job that comes while we drain goes back untried. */
-static void hand_back(pr_notifier_t *self, pr_held_t *held, int64_t now_ms)
+/* Its outcome is known without a call: a job that comes while we drain goes back untried, one that was delivered and
+ * acknowledged before is delivered. */
+static void answer_at_once(pr_notifier_t *self, pr_held_t *held, pr_notifier_action_kind_t kind,
+                           int64_t now_ms)
 {
     uint32_t slot = (uint32_t)(held - self->slots);
     pr_lanes_finish(&self->lanes, held->cls, false);
     held->state = PR_HELD_OWED;
+    held->delivered = kind == PR_NOTIFIER_REPEAT;
     notifier_list_append(self, &self->owed, slot);
-    pr_notifier_action_t *action = notifier_emit(self, PR_NOTIFIER_RETURN);
+    pr_notifier_action_t *action = notifier_emit(self, kind);
     action->slot = slot;
     action->payload = held->payload;
     notifier_send(self, held, now_ms);
@@ -193,8 +193,9 @@ pr_notifier_took_t pr_notifier_job(pr_notifier_t *self, uint32_t peer,
     pr_assert(pr_map_put(self->by_token, token_key(token), held, NULL) == PR_OK);
     pr_lanes_take(&self->lanes, held->cls);
     self->stats.taken++;
-    if (self->draining) {
-        hand_back(self, held, now_ms);
+    bool delivered = pr_map_get(self->delivered, token_key(token)) != NULL;
+    if (delivered || self->draining) {
+        answer_at_once(self, held, delivered ? PR_NOTIFIER_REPEAT : PR_NOTIFIER_RETURN, now_ms);
         return PR_NOTIFIER_TAKEN;
     }
     uint32_t slot = (uint32_t)(held - self->slots);
@@ -219,6 +220,8 @@ void pr_notifier_finished(pr_notifier_t *self, uint32_t slot, bool delivered, in
 
 static void remember_delivered(pr_notifier_t *self, uint64_t key)
 {
+    if (pr_map_get(self->delivered, key) != NULL)
+        return; /* it came back */
     uint64_t *place = &self->delivered_keys[self->delivered_count++ % DELIVERED_MAX];
     if (self->delivered_count > DELIVERED_MAX)
         pr_map_remove(self->delivered, *place);

@@ -11,10 +11,11 @@
  *        +--(draining: handed back)--------+
  *
  * It has one token, and a token is here once: one that comes again while it runs is dropped, while
- * it is owed its outcome is sent again. Tokens of delivered jobs are remembered a while longer,
- * because a slow road may bring a second copy of the job after the first was acknowledged; a
- * delivered token never comes back rightly. Jobs of a session that was replaced are refused
- * (dropped silently: the new owner has them).
+ * it is owed its outcome is sent again. Tokens of delivered jobs are remembered a while longer and
+ * answered without a call: a slow road may bring a second copy of the job after the first was
+ * acknowledged, and a Postgres that was stopped at once may have lost the job and its result, and
+ * made the job again (same token) after we were told that the result is stale. Jobs of a session
+ * that was replaced are refused (dropped silently: the new owner has them).
  *
  * Owed outcomes are sent again each second, and at once to whoever may lack them: a broker
  * that answers a greeting, a scheduler that shows a new session or more shards.
@@ -81,6 +82,7 @@ typedef enum {
     PR_NOTIFIER_NONE = 0,
     PR_NOTIFIER_START,      /* slot, payload: make the call, then pr_notifier_finished */
     PR_NOTIFIER_RETURN,     /* slot, payload: make a RETURNED outcome of it; it is owed already */
+    PR_NOTIFIER_REPEAT,     /* slot, payload: make a DELIVERED outcome of it; it is owed already */
     PR_NOTIFIER_SEND,       /* slot, payload, peer: send this outcome to that peer */
     PR_NOTIFIER_FREE,       /* payload: nobody needs it any more */
     PR_NOTIFIER_GREET,      /* peer, greeting: WorkerHello */
@@ -122,7 +124,7 @@ typedef struct {
 
 typedef enum {
     PR_NOTIFIER_TAKEN = 0,
-    PR_NOTIFIER_DUPLICATE, /* runs, is owed, or was delivered */
+    PR_NOTIFIER_DUPLICATE, /* runs, or is owed */
     PR_NOTIFIER_REPLACED,  /* its session has ended */
     PR_NOTIFIER_FULL,      /* no slot: a peer ignores our credit */
 } pr_notifier_took_t;
@@ -139,7 +141,7 @@ void pr_notifier_scheduler_hello(pr_notifier_t *self, uint32_t peer,
                                  const pr_notifier_scheduler_hello_t *hello, int64_t now_ms);
 /* A JobBatch begins: its jobs count against the credit whatever becomes of them. */
 void pr_notifier_batch(pr_notifier_t *self, uint32_t peer, const pr_notifier_batch_t *batch);
-/* One job of it. TAKEN: payload belongs to the job (START, or RETURN when draining); else the
+/* One job of it. TAKEN: payload belongs to the job (START, REPEAT, or RETURN when draining); else the
  * payload stays the caller's. */
 pr_notifier_took_t pr_notifier_job(pr_notifier_t *self, uint32_t peer,
                                    const pr_notifier_batch_t *batch, pr_token_t token,

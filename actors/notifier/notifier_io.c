@@ -210,6 +210,9 @@ static void perform(io_t *self, int64_t now_ms)
         case PR_NOTIFIER_RETURN:
             pr_call_return(action.payload);
             break;
+        case PR_NOTIFIER_REPEAT:
+            pr_call_repeat(action.payload);
+            break;
         case PR_NOTIFIER_SEND:
             notifier_gather_outcome(peer, &action);
             break;

@@ -141,9 +141,15 @@ Test(notifier, a_token_is_here_once)
     cr_expect_eq(ask(it).count[PR_NOTIFIER_SEND], 1, "while it is owed: the answer again");
     pr_notifier_acked(it, token(1));
     ask(it);
-    cr_expect_eq(job(it, 1, 1030), PR_NOTIFIER_DUPLICATE,
-                 "delivered and acknowledged: never again");
-    cr_expect_eq(ask(it).count[PR_NOTIFIER_START], 0);
+    cr_expect_eq(job(it, 1, 1030), PR_NOTIFIER_TAKEN);
+    asked_t asked = ask(it);
+    cr_expect_eq(asked.count[PR_NOTIFIER_START], 0, "delivered and acknowledged: never again");
+    cr_expect_eq(asked.count[PR_NOTIFIER_REPEAT], 1, "but whoever asks has lost the answer");
+    cr_expect_eq(asked.count[PR_NOTIFIER_SEND], 1);
+    pr_notifier_acked(it, token(1));
+    cr_expect_eq(pr_notifier_stats(it).owed, 0);
+    cr_expect_eq(job(it, 1, 1040), PR_NOTIFIER_TAKEN, "and a third time");
+    cr_expect_eq(ask(it).count[PR_NOTIFIER_REPEAT], 1);
     pr_notifier_destroy(&it, free_payload);
 }
 
@@ -165,9 +171,11 @@ Test(notifier, delivered_tokens_are_remembered_boundedly)
         pr_notifier_acked(it, token(seq));
         ask(it);
     }
-    cr_expect_eq(job(it, 20000, 30000), PR_NOTIFIER_DUPLICATE);
-    cr_expect_eq(job(it, 12000, 30000), PR_NOTIFIER_DUPLICATE);
-    cr_expect_eq(job(it, 1, 30000), PR_NOTIFIER_TAKEN, "long forgotten");
+    job(it, 20000, 30000);
+    job(it, 12000, 30000);
+    cr_expect_eq(ask(it).count[PR_NOTIFIER_REPEAT], 2);
+    job(it, 1, 30000);
+    cr_expect_eq(ask(it).count[PR_NOTIFIER_START], 1, "long forgotten");
     pr_notifier_destroy(&it, free_payload);
 }
 
