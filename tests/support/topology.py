@@ -95,10 +95,10 @@ class Proxy(threading.Thread):
     """A TCP wire to (host, port) that the test can cut: reset() breaks every connection with RST, silent = True lets
     nothing through either way while connections stay; heal() lets new ones through (the silent ones stay dead)."""
 
-    def __init__(self, port):
+    def __init__(self, port, listen=0):
         super().__init__(daemon=True)
         self.target, self.silent, self.ended = port, False, False
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.listener = socket.create_server(("127.0.0.1", listen), backlog=256)
         self.port = self.listener.getsockname()[1]
         self.pairs, self.dead = {}, set()  # socket -> its other end; sockets that nobody reads any more
         self.refuse = False                # new connections are reset
@@ -315,8 +315,8 @@ class Rig:
     def pg(self, verb, *arguments):
         return self.pg_at(os.path.join(self.root, "pg"), verb, *arguments)
 
-    def proxy(self, port):
-        self.proxies.append(Proxy(port))
+    def proxy(self, port, listen=0):
+        self.proxies.append(Proxy(port, listen))
         return self.proxies[-1]
 
     def close(self, good):
