@@ -13,6 +13,7 @@
 
 #define PAGES_MAX 64 /* (endpoint, class) pairs in one page_due */
 #define ADOPT_AGAIN_MS 500
+#define EXPIRE_MOST 1000 /* of each class, in one statement */
 
 static bool answered(io_t *io, pr_rc_t rc, const pr_error_t *error)
 {
@@ -448,6 +449,8 @@ static void on_expired(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_er
         for (int row = 0; row < pr_rows_count(rows); row++)
             bus_fact_dead(expiry->io, expiry->endpoint_id, pr_rows_i64(rows, row, 0),
                           (uint32_t)pr_rows_i32(rows, row, 1), "expired", NULL);
+    if (rc == PR_OK && pr_rows_count(rows) >= EXPIRE_MOST)
+        rows_expire(expiry->io, expiry->endpoint_id); /* there may be more */
     pr_free(expiry);
 }
 
@@ -468,7 +471,6 @@ static void collect(void *arg, int64_t seq)
 
 void rows_expire(io_t *io, int64_t endpoint_id)
 {
-    enum { MOST = 1000 };
     const endpoint_row_t *endpoint = rows_endpoint(io, endpoint_id);
     if (!endpoint || io->session_state != SESSION_LIVE)
         return;
@@ -481,7 +483,7 @@ void rows_expire(io_t *io, int64_t endpoint_id)
     pr_params_add_i64(io->params, endpoint_id);
     pr_params_add_i64(io->params, endpoint->spec.max_age_ms);
     pr_params_add_i64_array(io->params, seqs.seqs, NULL, seqs.count);
-    pr_params_add_i32(io->params, MOST);
+    pr_params_add_i32(io->params, EXPIRE_MOST);
     if (pr_db_query(io->db, PR_SQL_SCHEDULER_EXPIRE_HELD, io->params, on_expired, expiry) != PR_OK)
         pr_free(expiry);
     pr_free(seqs.seqs);
