@@ -27,58 +27,17 @@ HOME = os.environ.get("POSTRIDER_HOME") or os.path.abspath(os.path.join(os.path.
 BUILD = os.environ.get("BUILD_DIR", os.path.join(HOME, "build", "release"))
 sys.path.insert(0, os.path.join(HOME, "tests", "support"))
 from judged import Program, Tap, wait_for  # noqa: E402
+from topology import Supervised  # noqa: E402
 
 MERCHANTS = 30
 SLOTS = 210      # worker.slots: the credit of one notifier
 FLUSH_S = 0.005  # scheduler.flush
 ACTORS = ["outbox-relay", "scheduler", "notifier", "broker", "circuit-breaker", "dead-letter"]
-CLI = os.path.join(BUILD, "postrider")
 
 
-class Topology:
-    """The topology in a directory of its own, and what the test asks of it."""
-
-    def __init__(self, root):
-        self.state = os.path.join(root, "state")
-        self.env = dict(os.environ, POSTRIDER_HOME=HOME, POSTRIDER_STATE=self.state)
-        for key in list(self.env):
-            if key.startswith("POSTRIDER_") and key not in ("POSTRIDER_HOME", "POSTRIDER_STATE"):
-                del self.env[key]
-        self.config = os.path.join(root, "postrider.yaml")
-        with open(self.config, "w", encoding="utf-8") as file:
-            file.write("time_scale: 0.01\n"
-                       "retry: {notification: 'list:5s,10s,20s,30s,30s,30s,30s,30s,30s,30s,30s,30s,30s,30s,30s,30s,30s,30s'}\n"
-                       "http: {allow_plain: true, allow_addresses: ['127.0.0.0/8']}\n")
-
-    def cli(self, *arguments, check=True):
-        return subprocess.run([CLI, *arguments], env=self.env, check=check, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, text=True).stdout
-
-    def up(self):
-        self.cli("up", "--detach", "--config", self.config)
-
-    def down(self):
-        self.cli("down", check=False)
-
-    def pids(self):
-        """{service: pid} of what is up."""
-        found = {}
-        for path in glob.glob(os.path.join(self.state, "run", "service", "*")):
-            out = subprocess.run(["s6-svstat", "-o", "pid", path], stdout=subprocess.PIPE, text=True, check=False).stdout
-            if out.strip().lstrip("-").isdigit() and int(out) > 0:
-                found[os.path.basename(path)] = int(out)
-        return found
-
-    def pg(self, *arguments):
-        return subprocess.run([os.path.join(HOME, "scripts", "pg.sh"), arguments[0],
-                               os.path.join(self.state, "postgres"), *arguments[1:]],
-                              check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True).stdout.strip()
-
-    def sql(self, statement):
-        try:
-            return self.pg("psql", "-XqAtc", statement).splitlines()
-        except subprocess.CalledProcessError:
-            return None  # it is being killed just now
+SETTINGS = ("time_scale: 0.01\n"
+            "retry: {notification: 'list:5s,10s,20s,30s,30s,30s,30s,30s,30s,30s,30s,30s,30s,30s,30s,30s,30s,30s'}\n"
+            "http: {allow_plain: true, allow_addresses: ['127.0.0.0/8']}\n")
 
 
 def read_ids(folder, kind):
@@ -226,7 +185,7 @@ def main():
     os.chmod(root, 0o755)  # the cluster belongs to another user when we are root
     out = os.path.join(root, "ids")
     os.mkdir(out)
-    topology = Topology(root)
+    topology = Supervised(root, SETTINGS)
     kills = collections.Counter()
     good = False
     with Program("postrider-sandbox", "--journal", os.path.join(root, "journal")) as sandbox:
