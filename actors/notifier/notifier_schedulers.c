@@ -24,8 +24,7 @@ static bool listens(const char *path)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return false;
-    bool good =
-        connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN;
+    bool good = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN;
     close(fd);
     return good;
 }

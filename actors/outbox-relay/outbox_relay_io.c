@@ -93,7 +93,8 @@ static void on_checked(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_er
 static void on_superseded(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     const relay_t *self = arg;
-    if (rc != PR_OK && !self->stopping) { /* the older ones are sent as well: allowed, if unwanted */
+    if (rc != PR_OK &&
+        !self->stopping) { /* the older ones are sent as well: allowed, if unwanted */
         pr_log_error(PR_LOG_WARN, "relay.supersede_failed", error);
     } else if (rc == PR_OK && pr_rows_i32(rows, 0, 0) > 0) {
         pr_log_debug("relay.superseded", "jobs=%d", pr_rows_i32(rows, 0, 0));
