@@ -374,7 +374,7 @@ pr_sched_added_t pr_sched_add(pr_sched_t *self, const pr_sched_row_t *row, void 
         return PR_SCHED_KNOWN;
     if (known) /* its move was undone, and the number went to another job */
         job_done(self, known, now_ms);
-    if (endpoint->jobs[row->class_no] >= endpoint_keep(self, endpoint)) {
+    if (endpoint->jobs[row->class_no] >= endpoint_keep(self, endpoint, row->class_no)) {
         if (row->dated)
             pr_sched_dated(self, row->endpoint_id, row->class_no, row->due_in_ms, now_ms);
         else
@@ -441,7 +441,8 @@ static void date_done(pr_sched_t *self, job_t *job, int64_t now_ms)
     uint8_t class_no = job->view.class_no;
     job->dated = true;
     job->dating = false;
-    if (job->state != JOB_READY || endpoint->jobs[class_no] <= endpoint_keep(self, endpoint))
+    if (job->state != JOB_READY ||
+        endpoint->jobs[class_no] <= endpoint_keep(self, endpoint, class_no))
         return;
     if (endpoint->db_due_ms[class_no] > now_ms)
         endpoint->db_due_ms[class_no] = now_ms;
@@ -589,7 +590,7 @@ void pr_sched_written(pr_sched_t *self, int64_t seq, uint64_t salt, int64_t now_
     uint8_t class_no = job->view.class_no;
     int64_t due_ms = now_ms + job->delay_ms;
     if (job->delay_ms > self->config.keep_retry_ms ||
-        endpoint->jobs[class_no] > endpoint_keep(self, endpoint)) {
+        endpoint->jobs[class_no] > endpoint_keep(self, endpoint, class_no)) {
         sched_job_remove(self, job);
         if (due_ms < endpoint->db_due_ms[class_no])
             endpoint->db_due_ms[class_no] = due_ms;
@@ -605,8 +606,7 @@ void pr_sched_stray_written(pr_sched_t *self, int64_t seq, uint64_t salt, uint32
                             int64_t now_ms)
 {
     job_t *job = pr_map_get(self->jobs, (uint64_t)seq);
-    if (job && job->view.salt == salt && job->view.attempt == attempt &&
-        job->state != JOB_WRITING)
+    if (job && job->view.salt == salt && job->view.attempt == attempt && job->state != JOB_WRITING)
         job_done(self, job, now_ms);
 }
 

@@ -48,6 +48,7 @@ typedef struct {
     int64_t recovery_ms;     /* for how long */
     uint32_t keep_jobs;      /* jobs in memory per (endpoint, class) */
     uint32_t keep_jobs_held; /* the same while the endpoint is held */
+    uint32_t class_jobs;     /* jobs in memory per class; over half of it shares shrink */
     int64_t keep_retry_ms;   /* a retry further away than this waits in Postgres only */
     int64_t horizon_ms;      /* dated jobs due within this are paged in; at most keep_retry_ms */
 } pr_sched_config_t;

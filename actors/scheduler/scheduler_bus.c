@@ -288,7 +288,9 @@ static void on_state(void *arg, int64_t now_ms)
 
 bool bus_deaf(const io_t *io)
 {
-    enum { DEAF_MS = 1500 }; /* a broker speaks each second, and passes on what workers say each 250 ms */
+    enum {
+        DEAF_MS = 1500
+    }; /* a broker speaks each second, and passes on what workers say each 250 ms */
     for (int i = 0; i < io->nlinks; i++)
         if (io->now_ms - io->links[i].heard_at_ms < DEAF_MS)
             return false;

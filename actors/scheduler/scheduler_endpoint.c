@@ -110,9 +110,16 @@ bool endpoint_held(const endpoint_t *endpoint)
            state == PR_BREAKER_HALF_OPEN || state == PR_BREAKER_FORCED_OPEN;
 }
 
-uint32_t endpoint_keep(const pr_sched_t *self, const endpoint_t *endpoint)
+/* Many slow endpoints with long queues must not fill the class' share of memory, which would stop the reading of new jobs for
+ * all others: once it is half full everybody's share shrinks, and what waits longest goes back to Postgres. */
+uint32_t endpoint_keep(const pr_sched_t *self, const endpoint_t *endpoint, uint8_t class_no)
 {
-    return endpoint_held(endpoint) ? self->config.keep_jobs_held : self->config.keep_jobs;
+    uint32_t held = self->config.keep_jobs_held, keep = self->config.keep_jobs;
+    if (endpoint_held(endpoint))
+        return held;
+    if (self->stats.class_jobs[class_no] > self->config.class_jobs / 2)
+        keep /= 8;
+    return keep > held ? keep : held;
 }
 
 /* True when a job may go now. Else *opens_at_ms: when time alone may open it (INT64_MAX: only an event will). */
@@ -157,8 +164,8 @@ static void drop_old_timers(pr_sched_t *self)
     while ((endpoint = pr_map_next(self->endpoints, &cursor, NULL))) {
         if (endpoint->wake_at_ms == INT64_MAX)
             continue;
-        pr_rc_t rc = pr_timerq_add(self->endpoint_timers, endpoint->wake_at_ms,
-                                   (uint64_t)endpoint->spec.id);
+        pr_rc_t rc =
+            pr_timerq_add(self->endpoint_timers, endpoint->wake_at_ms, (uint64_t)endpoint->spec.id);
         pr_assert(rc == PR_OK);
     }
 }
@@ -331,7 +338,7 @@ void endpoint_page(pr_sched_t *self, endpoint_t *endpoint, uint8_t class_no, int
         wake_at(self, endpoint, due_ms - self->config.horizon_ms);
         return;
     }
-    uint32_t keep = endpoint_keep(self, endpoint), have = endpoint->jobs[class_no];
+    uint32_t keep = endpoint_keep(self, endpoint, class_no), have = endpoint->jobs[class_no];
     if (have > keep / 2)
         return; /* half empty first; every job that leaves asks again */
     endpoint->paging[class_no] = true;

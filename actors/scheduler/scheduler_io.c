@@ -176,6 +176,7 @@ static void read_config(io_t *io, const pr_config_t *config)
         .recovery_ms = pr_config_scaled_ms(config, "breaker.recovery"),
         .keep_jobs = (uint32_t)pr_config_int(config, "scheduler.keep_jobs"),
         .keep_jobs_held = 16,
+        .class_jobs = io->class_jobs_max,
         .horizon_ms = pr_config_duration_ms(config, "scheduler.horizon"),
     };
     io->sched_config.keep_retry_ms = io->sched_config.horizon_ms;

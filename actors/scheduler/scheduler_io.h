@@ -129,8 +129,8 @@ typedef struct {
  * is dated). Shards that join begin it anew. */
 typedef struct {
     bool active;
-    bool asked;     /* a query of the chain is under way */
-    uint32_t stale; /* answers to come that belong to an older chain */
+    bool asked;       /* a query of the chain is under way */
+    uint32_t stale;   /* answers to come that belong to an older chain */
     int64_t again_ms; /* Postgres could not for now: the chain begins anew then */
     uint8_t shards[32];
     int64_t lo[PR_SCHED_CLASSES], hi[PR_SCHED_CLASSES];
@@ -182,7 +182,8 @@ typedef struct io_t {
     char horizon[24], cancel_horizon[24]; /* xid8 as text */
     bool loading_endpoints, loading_new, loading_cancelled, endpoints_known;
     bool new_stale; /* load_new under way asks for shards as they were: its answer is not used */
-    bool owned_unknown, owned_asked; /* owned_shards is still to be answered; its question is under way */
+    bool owned_unknown,
+        owned_asked;          /* owned_shards is still to be answered; its question is under way */
     uint32_t blocked_classes; /* bit c: load_new met a job of an endpoint we do not know yet */
     int64_t cursor[PR_SCHED_CLASSES], hinted[PR_SCHED_CLASSES];
     bool cursors_known;
@@ -244,9 +245,9 @@ int add_shards(pr_params_t *params, const uint8_t bits[32]); /* as smallint[]; h
 /* scheduler_rows.c */
 void rows_load_endpoints(io_t *io);
 void rows_load_cancelled(io_t *io);
-void rows_adopt(io_t *io); /* the adoption was set up: read what it names */
+void rows_adopt(io_t *io);       /* the adoption was set up: read what it names */
 void rows_adopt_again(io_t *io); /* each beat: when Postgres could not for now */
-void rows_poll(io_t *io);  /* new jobs, when it is time */
+void rows_poll(io_t *io);        /* new jobs, when it is time */
 void rows_hint(io_t *io, const int64_t *last_seq);
 void rows_page(io_t *io, const pr_sched_action_t *pages, int count);
 void rows_expire(io_t *io, int64_t endpoint_id);

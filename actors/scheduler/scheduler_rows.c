@@ -286,7 +286,8 @@ static void on_first_tries(void *arg, pr_rc_t rc, const pr_rows_t *rows, const p
     adoption_t *adoption = &io->adoption;
     if (!chain_answered(io) || !answered(io, rc, error))
         return;
-    if (unknown_endpoint(io, rows)) { /* younger than our last look at endpoints: look, and read again */
+    if (unknown_endpoint(
+            io, rows)) { /* younger than our last look at endpoints: look, and read again */
         rows_load_endpoints(io);
         adopt_page(io);
         return;
@@ -531,7 +532,8 @@ void rows_reconnect(io_t *io)
     io->loading_new = io->loading_endpoints = io->loading_cancelled = false;
     if (!io->cursors_known && !adoption->active)
         return; /* nothing was read yet */
-    io->endpoints_known = false; /* another server may have taken over, whose transaction ids are lower */
+    io->endpoints_known =
+        false; /* another server may have taken over, whose transaction ids are lower */
     int64_t low[PR_SCHED_CLASSES];
     batch_low(io, low);
     for (int c = 0; c < PR_SCHED_CLASSES; c++) {

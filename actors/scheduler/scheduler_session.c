@@ -232,7 +232,8 @@ void session_lost(io_t *io)
     hex_id(io->session, id);
     pr_log_warn("session.lost", "session=%s", id);
     io->session_state = SESSION_NONE;
-    io_actions(io); /* what was decided but not sent belongs to the old session: it is forgotten with the rest */
+    io_actions(
+        io); /* what was decided but not sent belongs to the old session: it is forgotten with the rest */
     memset(io->session, 0, sizeof io->session);
     memset(io->owned, 0, sizeof io->owned);
     memset(io->leaving, 0, sizeof io->leaving);

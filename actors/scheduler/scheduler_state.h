@@ -30,9 +30,9 @@ struct job_t {
     pr_sched_job_t view; /* what actions show */
     job_state_t state;
     endpoint_t *endpoint;
-    order_t *order;      /* set while READY as its head or waiting, INFLIGHT, ADOPTED */
-    job_t *next_waiting; /* behind the order's head, ascending version */
-    job_t *prev, *next;  /* in the list of jobs under way (INFLIGHT, ADOPTED) */
+    order_t *order;           /* set while READY as its head or waiting, INFLIGHT, ADOPTED */
+    job_t *next_waiting;      /* behind the order's head, ascending version */
+    job_t *prev, *next;       /* in the list of jobs under way (INFLIGHT, ADOPTED) */
     job_t *of_prev, *of_next; /* in its endpoint's list */
     int64_t version;
     uint64_t order_hash;
@@ -134,7 +134,7 @@ void endpoint_update(pr_sched_t *self, endpoint_t *endpoint, const pr_sched_endp
 void endpoint_refresh(pr_sched_t *self, endpoint_t *endpoint, int64_t now_ms);
 void endpoint_leave_rings(pr_sched_t *self, endpoint_t *endpoint);
 bool endpoint_held(const endpoint_t *endpoint);
-uint32_t endpoint_keep(const pr_sched_t *self, const endpoint_t *endpoint);
+uint32_t endpoint_keep(const pr_sched_t *self, const endpoint_t *endpoint, uint8_t class_no);
 void endpoint_sent(pr_sched_t *self, endpoint_t *endpoint, job_t *job, int64_t now_ms);
 /* The job is no longer with a worker: frees its place in the window. */
 void endpoint_returned(endpoint_t *endpoint, job_t *job);

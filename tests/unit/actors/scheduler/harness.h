@@ -33,6 +33,7 @@ static pr_sched_config_t harness_config(void)
         .recovery_ms = 1000,
         .keep_jobs = 8,
         .keep_jobs_held = 4,
+        .class_jobs = 1000,
         .keep_retry_ms = 120000,
         .horizon_ms = 120000,
     };
@@ -139,7 +140,7 @@ static void outcome(harness_t *h, int64_t seq, uint32_t attempt, pr_outcome_t re
 static void finish(harness_t *h, int64_t seq, uint32_t attempt, pr_outcome_t result)
 {
     outcome(h, seq, attempt, result);
-    pr_sched_written(h->sched, seq, (uint64_t)(seq) * 1000, h->now_ms);
+    pr_sched_written(h->sched, seq, (uint64_t)(seq)*1000, h->now_ms);
     drain(h);
 }
 

@@ -2,9 +2,8 @@
  *
  * The scheduler's decisions, one hazard a test.
  */
-#include "tests/unit/actors/scheduler/harness.h"
-
 #include "actors/scheduler/scheduler_state.h"
+#include "tests/unit/actors/scheduler/harness.h"
 
 TestSuite(scheduler, .timeout = 30);
 
@@ -650,7 +649,7 @@ Test(scheduler, often_woken_endpoints_do_not_fill_the_timers)
     row.rate_per_s = 10;
     pr_sched_set_endpoint(h.sched, &row, h.now_ms);
     pr_sched_dated(h.sched, ENDPOINT, 0, 86400000, h.now_ms); /* something to do tomorrow */
-    for (int64_t seq = 1; seq <= 20000; seq++) { /* and each 100 ms */
+    for (int64_t seq = 1; seq <= 20000; seq++) {              /* and each 100 ms */
         add_job(&h, seq, (uint64_t)seq, 1);
         wait_ms(&h, 100);
         cr_assert_eq(next(&h), seq);
@@ -660,5 +659,24 @@ Test(scheduler, often_woken_endpoints_do_not_fill_the_timers)
         finish(&h, seq, 0, PR_OUTCOME_DELIVERED);
     }
     cr_assert_lt(pr_timerq_count(h.sched->endpoint_timers), 2048);
+    harness_end(&h);
+}
+
+Test(scheduler, shares_shrink_when_a_class_fills)
+{
+    pr_sched_config_t config = harness_config();
+    config.keep_jobs = 80;
+    config.class_jobs = 40;
+    harness_t h = {.now_ms = 1000000, .sched = pr_sched_new(&config, 42)};
+    pr_sched_endpoint_t slow = harness_endpoint(ENDPOINT), other = harness_endpoint(8);
+    pr_sched_set_endpoint(h.sched, &slow, h.now_ms);
+    pr_sched_set_endpoint(h.sched, &other, h.now_ms);
+    for (int64_t seq = 1; seq <= 21; seq++)
+        add_job(&h, seq, (uint64_t)seq, 1);
+    pr_sched_row_t more = row_of(22, 22, 1);
+    cr_assert_eq(add(&h, &more), PR_SCHED_NO_ROOM, "half of the class is full: ten each");
+    pr_sched_row_t healthy = row_of(23, 23, 1);
+    healthy.endpoint_id = 8;
+    cr_assert_eq(add(&h, &healthy), PR_SCHED_KEPT, "its neighbour has room");
     harness_end(&h);
 }

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 
 #include <criterion/criterion.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -750,9 +751,9 @@ static bool pending(const world_t *w, op_kind_t kind, const row_t *row)
         const op_t *op = w->ops[(w->first_op + i) % OPS];
         if (op->kind != kind)
             continue;
-        if (kind == OP_PAGE ? op->action.endpoint_id == row->endpoint &&
-                                  op->action.class_no == row->class_no
-                            : op->action.seq == row->seq)
+        if (kind == OP_PAGE
+                ? op->action.endpoint_id == row->endpoint && op->action.class_no == row->class_no
+                : op->action.seq == row->seq)
             return true;
     }
     return false;
@@ -774,9 +775,10 @@ static bool found(const world_t *w, const row_t *row)
     int64_t latest_ms = row->due_ms > w->now_ms ? row->due_ms : w->now_ms;
     if (at_ms > latest_ms + w->lag_ms + HORIZON_MS + 500) /* INT64_MAX too */
         return false;
-    bool crowded = endpoint->jobs[row->class_no] > endpoint_keep(w->sched, endpoint) / 2;
-    return crowded || endpoint->wake_at_ms <= (at_ms - HORIZON_MS > w->now_ms ? at_ms - HORIZON_MS
-                                                                              : w->now_ms);
+    /* by the smallest share it may have had when it was last asked: what is in memory asks again as it leaves */
+    bool crowded = endpoint->jobs[row->class_no] > w->sched->config.keep_jobs_held / 2;
+    return crowded || endpoint->wake_at_ms <=
+                          (at_ms - HORIZON_MS > w->now_ms ? at_ms - HORIZON_MS : w->now_ms);
 }
 
 static void check_counters(const world_t *w)
@@ -820,8 +822,7 @@ static const char *describe(const world_t *w, const row_t *row)
                    job ? (int)job->state : -1, job && job->view.salt == row->salt,
                    endpoint->jobs[row->class_no],
                    (long long)(endpoint->db_due_ms[row->class_no] - w->now_ms),
-                   (long long)(endpoint->wake_at_ms - w->now_ms),
-                   endpoint->paging[row->class_no]);
+                   (long long)(endpoint->wake_at_ms - w->now_ms), endpoint->paging[row->class_no]);
     return text;
 }
 
@@ -851,6 +852,7 @@ static world_t *world_new(uint64_t seed)
                                 .recovery_ms = 2000,
                                 .keep_jobs = 6,
                                 .keep_jobs_held = 3,
+                                .class_jobs = 40,
                                 .keep_retry_ms = HORIZON_MS,
                                 .horizon_ms = HORIZON_MS};
     w->sched = pr_sched_new(&config, seed);
@@ -862,8 +864,8 @@ static world_t *world_new(uint64_t seed)
                                                 .active = true,
                                                 .concurrency = 4,
                                                 .max_age_ms = 3600000};
-        pr_rc_t rc = pr_retry_parse("list:1s,3s,8s,30s,60s,60s;jitter=10%",
-                                    &w->endpoints[e].retry, NULL);
+        pr_rc_t rc =
+            pr_retry_parse("list:1s,3s,8s,30s,60s,60s;jitter=10%", &w->endpoints[e].retry, NULL);
         cr_assert_eq(rc, PR_OK);
         pr_sched_set_endpoint(w->sched, &w->endpoints[e], w->now_ms);
     }
