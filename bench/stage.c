@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "cli/environment.h"
 #include "cli/home.h"
 #include "cli/process.h"
 #include "cli/service.h"
@@ -23,8 +24,6 @@
 #define SERVICE_MS 30000
 #define SETTINGS_MAX 40
 #define WHO "bench"
-
-extern char **environ;
 
 static volatile sig_atomic_t interrupted;
 
@@ -53,24 +52,6 @@ pr_rc_t pr_bench_wait_ms(int ms, pr_error_t *error)
 }
 
 /* ---- starting ---- */
-
-/* The bench measures this build with its defaults: no configuration of the caller's counts. */
-static void forget_environment(void)
-{
-    static const char *const kept[] = {"POSTRIDER_HOME=", "POSTRIDER_STATE=", NULL};
-    for (char **at = environ; *at;) {
-        bool ours = strncmp(*at, "POSTRIDER_", 10) == 0;
-        for (int i = 0; ours && kept[i]; i++)
-            ours = strncmp(*at, kept[i], strlen(kept[i])) != 0;
-        if (!ours) {
-            at++;
-            continue;
-        }
-        PR_CLEANUP_FREE char *name = pr_strndup(*at, strcspn(*at, "="));
-        (void)unsetenv(name);
-        at = environ; /* it has moved */
-    }
-}
 
 static pr_rc_t ask_pg(const pr_stage_t *self, const char *verb, const char *setting, char **answer,
                       pr_error_t *error)
@@ -263,7 +244,7 @@ static pr_rc_t bring_up(pr_stage_t *self, pr_error_t *error)
 
 pr_rc_t pr_stage_up(pr_stage_t *self, const pr_stage_options_t *options, pr_error_t *error)
 {
-    forget_environment();
+    pr_environment_forget(); /* this build with its defaults is measured */
     PR_CLEANUP_FREE char *home = pr_home_state_dir();
     *self = (pr_stage_t){.options = *options, .control = -1};
     self->state_dir = pr_asprintf("%s/bench", home);

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/command.h"
+#include "cli/environment.h"
 #include "cli/home.h"
 #include "cli/topology.h"
 
@@ -235,6 +236,7 @@ int pr_demo_main(int argc, char **argv)
     int code = parse(&demo, argc, argv);
     if (code >= 0)
         return code;
+    pr_environment_forget();
     PR_CLEANUP_FREE char *home = pr_home_state_dir();
     PR_CLEANUP_FREE char *state = pr_asprintf("%s/demo", home);
     PR_CLEANUP_FREE char *journal = pr_asprintf("%s/sandbox.journal", state);
