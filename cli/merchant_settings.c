@@ -5,8 +5,11 @@
 #include "base/duration.h"
 #include "cli/command.h"
 #include "cli/console.h"
+#include "core/headers.h"
 #include "core/judge.h"
 #include "core/retry.h"
+#include "core/url.h"
+#include "http/http.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,6 +18,7 @@
 #include <string.h>
 
 #define CA_MAX (256u * 1024)
+#define EMAIL_MAX 254 /* RFC 5321 section 4.5.3.1.3, without the angle brackets */
 
 static void put_text(json_t *settings, const char *key, const char *text)
 {
@@ -47,6 +51,12 @@ static int put_headers(json_t *settings, const pr_arg_value_t *headers)
         PR_CLEANUP_FREE char *name =
             pr_strndup(headers->items[i], (size_t)(colon - headers->items[i]));
         const char *value = colon + 1 + strspn(colon + 1, " \t");
+        /* Dropped by the notifier: whoever sets it shall learn now that it will never go out. */
+        if (!pr_header_allowed(name, value)) {
+            return pr_console_usage("--header: \"%s\" cannot be sent: a name of Postrider's own or "
+                                    "of the connection, not a token, or control characters",
+                                    name);
+        }
         if (json_object_set_new(object, name, json_string(value)) != 0) {
             return pr_console_usage("--header: \"%s\" is not UTF-8", name);
         }
@@ -104,6 +114,22 @@ static int put_max_age(json_t *settings, const char *text)
     return PR_EXIT_OK;
 }
 
+/* Not the grammar of RFC 5322: what could never be written to, or would add a line to a mail. */
+static bool is_email(const char *text)
+{
+    size_t len = strlen(text);
+    if (len == 0) {
+        return true;
+    }
+    const char *at = strrchr(text, '@');
+    bool whole = at != NULL && at != text && at[1] != '\0';
+    for (size_t i = 0; whole && i < len; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        whole = byte > 0x20 && byte != 0x7f;
+    }
+    return whole && len <= EMAIL_MAX;
+}
+
 /* The rules that C and SQL share are checked here too: here the message tells what is wrong. */
 static int check_rules(const pr_args_t *args)
 {
@@ -117,6 +143,20 @@ static int check_rules(const pr_args_t *args)
     pr_rule_t rule;
     if (success != NULL && pr_rule_parse(success, &rule, &error) != PR_OK) {
         return pr_console_usage("--success: %s", error.text);
+    }
+    const char *url = pr_args_text(args, "url");
+    pr_url_t parsed;
+    if (url != NULL && pr_url_parse(url, &parsed, &error) != PR_OK) {
+        return pr_console_usage("--url: not a URL that can be called: %s", error.text);
+    }
+    const char *email = pr_args_text(args, "email");
+    if (email != NULL && !is_email(email)) {
+        return pr_console_usage("--email: not NAME@HOST of at most %d printable bytes", EMAIL_MAX);
+    }
+    const char *egress = pr_args_text(args, "egress");
+    if (egress != NULL && !pr_http_egress_ok(egress)) {
+        return pr_console_usage("--egress: not http://HOST:PORT, https://..., socks5://..., "
+                                "socks5h://..., address:IP or interface:NAME");
     }
     if (pr_args_given(args, "http2") && pr_args_given(args, "no-http2")) {
         return pr_console_usage("--http2 and --no-http2 exclude each other");

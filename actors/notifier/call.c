@@ -5,9 +5,9 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "core/headers.h"
 #include "core/retry_after.h"
 #include "core/url.h"
-#include "headers.h"
 #include "wire/envelope.h"
 
 #include <string.h>

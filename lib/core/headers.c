@@ -2,7 +2,7 @@
  *
  * The list stands in headers.h.
  */
-#include "headers.h"
+#include "core/headers.h"
 
 #include "base/alloc.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "actors/notifier/headers.h"
 #include "base/alloc.h"
+#include "core/headers.h"
 
 #include <criterion/criterion.h>
 

@@ -2,14 +2,15 @@
  *
  * An endpoint's own headers: which may go out beside ours. Pure.
  *
- * Dropped, whatever their case: what frames the message or belongs to the connection (Host,
+ * Refused when an endpoint is set, and dropped when one got into the database otherwise, whatever
+ * their case: what frames the message or belongs to the connection (Host,
  * Content-*, Transfer-Encoding, Connection, TE, Trailer, Upgrade, Expect, Keep-Alive, Proxy-*,
  * HTTP2-Settings, Accept-Encoding), what we say ourselves (User-Agent, X-Notify-*, X-Timestamp,
  * X-Sign*, webhook-*), names that are no token (RFC 9110 section 5.6.2) and values with control
  * bytes.
  */
-#ifndef PR_NOTIFIER_HEADERS_H
-#define PR_NOTIFIER_HEADERS_H
+#ifndef PR_CORE_HEADERS_H
+#define PR_CORE_HEADERS_H
 
 #include <stdbool.h>
 
