@@ -148,11 +148,14 @@ pr_rc_t pr_home_write(const char *path, const char *text, mode_t mode, pr_error_
     return PR_OK;
 }
 
-char *pr_home_read(const char *path)
+static char *read_part(const char *path, bool end)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return NULL;
+    }
+    if (end) {
+        lseek(fd, -(off_t)FILE_MAX_BYTES, SEEK_END); /* fails when it is shorter: from the start */
     }
     char *text = pr_calloc(FILE_MAX_BYTES + 1, 1);
     ssize_t len = read(fd, text, FILE_MAX_BYTES);
@@ -161,6 +164,16 @@ char *pr_home_read(const char *path)
         text[len - 1] = '\0';
     }
     return text;
+}
+
+char *pr_home_read(const char *path)
+{
+    return read_part(path, false);
+}
+
+char *pr_home_read_end(const char *path)
+{
+    return read_part(path, true);
 }
 
 static int remove_one(const char *path, const struct stat *found, int kind, struct FTW *walk)

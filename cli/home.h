@@ -33,6 +33,8 @@ PR_CHECK pr_rc_t pr_home_make_dirs(const char *path, pr_error_t *error);
 PR_CHECK pr_rc_t pr_home_write(const char *path, const char *text, mode_t mode, pr_error_t *error);
 /* At most 64 KiB of a file, without trailing newlines; NULL when it cannot be read. */
 char *pr_home_read(const char *path);
+/* The same of its last 64 KiB: of a log, what was written last. */
+char *pr_home_read_end(const char *path);
 /* Removes a file or a whole directory; what is missing already is fine. */
 void pr_home_remove(const char *path);
 

@@ -28,7 +28,8 @@ static int unknown(const char *typed)
     if (nearest != NULL) {
         fprintf(stderr, "; did you mean \"%s\"?", nearest);
     }
-    fputs(" `postrider --help` lists all.\n", stderr);
+    fputs(nearest != NULL ? " " : "; ", stderr);
+    fputs("`postrider --help` lists all\n", stderr);
     return PR_EXIT_USAGE;
 }
 

@@ -59,13 +59,28 @@ static pr_rc_t write_in(const char *dir, const char *file, const char *text, mod
     return pr_home_write(path, text, mode, error);
 }
 
+/* The sockets' directory is in /tmp, where cleaners go round: a process that starts makes it anew,
+ * as private as pr_home_make_private_dir does. "" when the bus is elsewhere. The caller's. */
+static char *sockets_again(const char *state_dir)
+{
+    PR_CLEANUP_FREE char *path = pr_home_socket_dir(state_dir);
+    if (access(path, F_OK) != 0) {
+        return pr_strdup("");
+    }
+    PR_CLEANUP_FREE char *dir = quoted(path);
+    return pr_asprintf("{ [ -d %s ] && [ -O %s ] && [ ! -L %s ]; } || mkdir -m 0700 -- %s || "
+                       "exit 2\n",
+                       dir, dir, dir, dir);
+}
+
 static pr_rc_t write_run(const pr_service_t *service, const char *dir, pr_error_t *error)
 {
     PR_CLEANUP_FREE char *env_path = pr_asprintf("%s/run/env", service->state_dir);
     PR_CLEANUP_FREE char *env = quoted(env_path);
     PR_CLEANUP_FREE char *command = quoted_words(service->argv);
+    PR_CLEANUP_FREE char *sockets = sockets_again(service->state_dir);
     PR_CLEANUP_FREE char *script =
-        pr_asprintf("#!/bin/sh\nexec 2>&1\n%sexec s6-envdir -- %s%s\n",
+        pr_asprintf("#!/bin/sh\nexec 2>&1\n%s%sexec s6-envdir -- %s%s\n", sockets,
                     service->notifies ? "export NOTIFY_FD=" NOTIFY_FD "\n" : "", env, command);
     return write_in(dir, "run", script, 0755, error);
 }

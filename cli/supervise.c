@@ -61,6 +61,7 @@ static bool parse_scale(up_args_t *args, char *text)
     long count = strtol(equals + 1, &end, 10);
     if (end == equals + 1 || *end != '\0' || count < 0 || count > COUNT_MAX ||
         !pr_topology_knows(text)) {
+        *equals = '='; /* the complaint shows all of it */
         return false;
     }
     args->scale[args->nscale] = (pr_scale_t){text, (int)count};

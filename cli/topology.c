@@ -206,7 +206,23 @@ static pr_rc_t start_supervisor(const char *state_dir, int lock, pr_error_t *err
     return PR_OK;
 }
 
-/* Says which service is not ready, with the last line that it wrote. */
+/* The line of a log that tells most: its last error of the last start, else its last line. */
+static const char *last_word(char *text)
+{
+    const char *last = "", *failed = NULL;
+    char *rest = text;
+    for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
+        last = line;
+        if (strstr(line, " event=actor.start ") != NULL) {
+            failed = NULL;
+        } else if (strstr(line, " level=error ") != NULL) {
+            failed = line;
+        }
+    }
+    return failed != NULL ? failed : last;
+}
+
+/* Says which service is not ready, with its last error. */
 static pr_rc_t not_ready(const char *state_dir, const pr_service_names_t *names, pr_error_t *error)
 {
     for (int i = 0; i < names->count; i++) {
@@ -215,9 +231,8 @@ static pr_rc_t not_ready(const char *state_dir, const pr_service_names_t *names,
             continue;
         }
         PR_CLEANUP_FREE char *path = pr_asprintf("%s/log/%s.log", state_dir, names->name[i]);
-        PR_CLEANUP_FREE char *text = pr_home_read(path);
-        const char *tail = text != NULL ? strrchr(text, '\n') : NULL;
-        tail = tail != NULL ? tail + 1 : (text != NULL ? text : "");
+        PR_CLEANUP_FREE char *text = pr_home_read_end(path);
+        const char *tail = text != NULL ? last_word(text) : "";
         return pr_error_set(error, PR_FATAL, "topology", "",
                             "%s is not ready (%s after %lld s); its last word: %.*s",
                             names->name[i], state.up ? "running" : "down", (long long)state.seconds,

@@ -89,6 +89,22 @@ Test(home, write_and_read_back)
     cr_assert_not_null(strstr(error.text, "no/dir/file"), "the error names the file");
 }
 
+Test(home, reads_the_end_of_a_long_log)
+{
+    PR_CLEANUP_FREE char *path = in_root("log");
+    pr_error_t error;
+    PR_CLEANUP_FREE char *log = pr_calloc(100001, 1);
+    memset(log, 'x', 100000);
+    memcpy(log + 99995, "\nlast", 5);
+    cr_assert_eq(pr_home_write(path, log, 0600, &error), PR_OK);
+    PR_CLEANUP_FREE char *end = pr_home_read_end(path);
+    cr_assert_eq(strlen(end), 65536);
+    cr_assert_str_eq(end + 65531, "\nlast");
+    cr_assert_eq(pr_home_write(path, "short\n", 0600, &error), PR_OK);
+    PR_CLEANUP_FREE char *whole = pr_home_read_end(path);
+    cr_assert_str_eq(whole, "short", "a file below 64 KiB is read whole");
+}
+
 Test(home, lock_is_held_once)
 {
     PR_CLEANUP_FREE char *path = in_root("lock");
