@@ -77,7 +77,7 @@ static void print_text(const pr_demo_t *demo, const pr_demo_verdict_t *v)
         {"repeat bound", v->repeat_bound, "nothing was killed"},
         {"rolled back, yet seen", v->rolled_back_seen, "must be 0"},
         {"bad signatures", v->bad_signatures, "must be 0"},
-        {"requests", v->attempts, "tries in all"},
+        {"requests", v->attempts, "as the merchants counted: repeats on broken connections, too"},
         {"breakers opened", v->breaker_trips, ""},
         {"breakers closed again", v->breaker_closed, ""},
         {"dead letters driven again", v->redriven, "after the operator's repair"},
