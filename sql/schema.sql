@@ -3696,7 +3696,7 @@ GRANT SELECT ON TABLE postrider.audit TO postrider_console;
 --
 
 GRANT INSERT ON TABLE postrider.cancelled TO postrider_relay;
-GRANT SELECT,INSERT ON TABLE postrider.cancelled TO postrider_scheduler;
+GRANT SELECT,INSERT,DELETE ON TABLE postrider.cancelled TO postrider_scheduler;
 GRANT SELECT ON TABLE postrider.cancelled TO postrider_console;
 
 --

@@ -38,6 +38,40 @@ static void send_batch(io_t *io, batch_t *batch);
 
 /* ---- the commit's answer ---- */
 
+static void on_late_attempt(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    (void)arg;
+    (void)rows; /* none when the job went another way, with the session for example */
+    if (rc != PR_OK)
+        pr_log_error(PR_LOG_WARN, "attempt.not_recorded", error);
+}
+
+/* Its job is gone while it was under way: if that was a cancellation, the try is recorded all the same. */
+static void late_attempt(io_t *io, const result_t *result)
+{
+    const pr_sched_job_t *job = pr_sched_job(io->sched, result->action.seq);
+    const outcome_t *outcome = result->action.outcome;
+    if (!outcome || !result->action.tried || !job || job->salt != result->action.salt)
+        return;
+    pr_params_t *p = io->params;
+    pr_params_clear(p);
+    pr_params_add_uuid(p, io->session);
+    pr_params_add_i64(p, job->outbox_id);
+    pr_params_add_i64(p, job->endpoint_id);
+    pr_params_add_i64(p, (int64_t)job->salt);
+    pr_params_add_i32(p, (int32_t)(job->tried_before + result->action.attempt + 1));
+    pr_params_add_i16(p, (int16_t)outcome->result);
+    pr_params_add_i16(p, (int16_t)outcome->http_code);
+    pr_params_add_text(p, outcome->error[0] ? outcome->error : NULL);
+    pr_params_add_i32(p, (int32_t)outcome->duration_ms);
+    pr_params_add_i64(p, outcome->started_at_us);
+    pr_params_add_text(p, outcome->worker_id);
+    pr_params_add_bytes(p, pr_bytes(outcome->excerpt, outcome->excerpt_len));
+    if (pr_db_query(io->db, PR_SQL_SCHEDULER_LATE_ATTEMPT, p, on_late_attempt, NULL) != PR_OK)
+        pr_log_limited(PR_LOG_WARN, "attempt.not_recorded", "busy", "seq=%lld",
+                       (long long)job->seq);
+}
+
 static void applied(io_t *io, result_t *result, bool in_rows)
 {
     const pr_sched_action_t *action = &result->action;
@@ -48,6 +82,8 @@ static void applied(io_t *io, result_t *result, bool in_rows)
     else if (!result->resent)
         pr_log_limited(PR_LOG_INFO, "result.stale", "", "seq=%lld try=%u", (long long)action->seq,
                        action->attempt);
+    if (!in_rows)
+        late_attempt(io, result);
     if (outcome)
         bus_ack(io, outcome, &token);
     if (action->stray && in_rows) {

@@ -91,12 +91,12 @@ const pr_option_t pr_settings[] = {
     {"breaker.recovery_rate", REAL, "50", 0.01, 100000, NO, NO, "Notifications per second to one endpoint while it recovers (N13)."},
 
     {"scheduler.flush", DURATION, "5ms", 1, SECOND, NO, NO, "Outcomes wait at most this long for company in their batch."},
-    {"scheduler.batch", INT, "500", 1, 5000, NO, NO, "Outcomes in one batch at most."},
+    {"scheduler.batch", INT, "200", 1, 5000, NO, NO, "Outcomes in one batch at most."},
     {"scheduler.batches", INT, "4", 1, 64, NO, NO, "Batches on their way to the database at most."},
     {"scheduler.horizon", DURATION, "2m", SECOND, DAY, NO, NO, "Retries due within this are held in memory; later ones stay in the database."},
     {"scheduler.horizon_jobs", INT, "200000", 100, 10000000, NO, NO, "Jobs held in memory at most."},
     {"scheduler.keep_jobs", INT, "512", 16, 100000, NO, NO, "Jobs of one endpoint and class held in memory at most; the rest waits in the database."},
-    {"scheduler.page", INT, "500", 1, 10000, NO, NO, "Jobs read in one look at the database."},
+    {"scheduler.page", INT, "200", 1, 10000, NO, NO, "Jobs read in one look at the database."},
     {"scheduler.poll", DURATION, "100ms", 10, MINUTE, NO, NO, "How often new jobs are looked for when no hint came."},
     {"scheduler.heartbeat", DURATION, "500ms", 100, MINUTE, NO, NO, "Interval of the session's heartbeat."},
     {"scheduler.session_timeout", DURATION, "6s", SECOND, HOUR, NO, NO, "A session whose heartbeat stands still for so long is taken over."},
@@ -104,7 +104,7 @@ const pr_option_t pr_settings[] = {
     {"relay.poll_busy", DURATION, "2ms", 1, MINUTE, NO, NO, "Between looks at the outbox while rows come."},
     {"relay.poll_idle", DURATION, "25ms", 1, MINUTE, NO, NO, "Between looks when none came lately."},
     {"relay.scan", DURATION, "3s", 10, 3 * SECOND, NO, NO, "No look is later than this after the one before (N5)."},
-    {"relay.batch", INT, "500", 1, 5000, NO, NO, "Outbox rows moved by one statement."},
+    {"relay.batch", INT, "100", 1, 5000, NO, NO, "Outbox rows moved by one statement."},
 
     {"retention", DURATION, "90d", DAY, 3650 * DAY, NO, NO, "How long finished notifications and their attempts are kept."},
 

@@ -32,7 +32,7 @@ GRANT UPDATE (pid) ON postrider.session TO postrider_scheduler;
 GRANT SELECT, UPDATE, DELETE ON postrider.job TO postrider_scheduler;
 GRANT INSERT ON postrider.attempt TO postrider_scheduler;
 GRANT SELECT, INSERT, UPDATE ON postrider.dead TO postrider_scheduler;
-GRANT SELECT, INSERT ON postrider.cancelled TO postrider_scheduler;
+GRANT SELECT, INSERT, DELETE ON postrider.cancelled TO postrider_scheduler;
 GRANT EXECUTE ON FUNCTION postrider.open_session, postrider.heartbeat, postrider.acquire_shards, postrider.release_shards,
     postrider.end_session, postrider.end_dead_sessions, postrider.observe_heartbeats TO postrider_scheduler;
 
