@@ -92,7 +92,7 @@ const pr_option_t pr_settings[] = {
 
     {"scheduler.flush", DURATION, "5ms", 1, SECOND, NO, NO, "Outcomes wait at most this long for company in their batch."},
     {"scheduler.batch", INT, "200", 1, 5000, NO, NO, "Outcomes in one batch at most."},
-    {"scheduler.batches", INT, "4", 1, 64, NO, NO, "Batches on their way to the database at most."},
+    {"scheduler.batches", INT, "1", 1, 64, NO, NO, "Batches on their way to the database at most."},
     {"scheduler.horizon", DURATION, "2m", SECOND, DAY, NO, NO, "Retries due within this are held in memory; later ones stay in the database."},
     {"scheduler.horizon_jobs", INT, "200000", 100, 10000000, NO, NO, "Jobs held in memory at most."},
     {"scheduler.keep_jobs", INT, "512", 16, 100000, NO, NO, "Jobs of one endpoint and class held in memory at most; the rest waits in the database."},
