@@ -252,5 +252,5 @@ dev_chaos() {
     TEST_TMP=$(mktemp -d /tmp/prt.XXXXXX)
     chmod 711 "$TEST_TMP"
     export TEST_TMP BUILD_DIR=$home/build/release
-    exec tests/chaos/chaos.py "$@"
+    exec tests/chaos/chaos.py --long "$@"
 }

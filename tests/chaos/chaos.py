@@ -7,7 +7,7 @@ usage: chaos.py [--kills N] [--transactions N] [--rate R] [--seed S] [--long]
 The whole topology runs under its supervisor; the application (chaos-writer) commits a third of its transactions,
 rolls a third back, and is killed before the commit in a third. The judge is the sandbox's journal. Printed at the end: the number of
 repeats beside the bound that docs/protocol.md, section 7, allows for just this run.
---long adds faults of up to a minute: actors stopped with SIGSTOP, Postgres and every broker down.
+--long adds faults of up to a minute: actors stopped with SIGSTOP, Postgres away.
 """
 import argparse
 import collections
@@ -83,7 +83,14 @@ def start_writers(topology, out, transactions, rate):
 def kill_one(topology, rng, kills, long_faults):
     victim = rng.choices(ACTORS + ["postgres"], weights=[3, 4, 4, 3, 1, 1, 1.2])[0]
     if victim == "postgres":
-        topology.pg("restart", "immediate")
+        if long_faults and rng.random() < 0.3:
+            pause = rng.uniform(3, 60)
+            print(f"# postgres away for {pause:.0f} s", flush=True)
+            topology.pg("stop", "immediate")
+            time.sleep(pause)
+            topology.pg("start")
+        else:
+            topology.pg("restart", "immediate")
         kills[victim] += 1
         return
     pid = topology.pids().get(victim)
