@@ -135,6 +135,9 @@ sanitized() {
     export LSAN_OPTIONS="suppressions='$home/tests/support/lsan.supp':print_suppressions=0"
     PR_SANITIZED=$name PR_TEST_PRESET=$name BUILD_DIR=$home/build/$name tests/run "$pattern" ||
         status=1
+    # A library's thread that ends while LeakSanitizer stops all others gets a warning, which is no finding.
+    grep -LrvE 'Running thread [0-9]+ was not suspended. False leaks are possible' "$reports" |
+        xargs -r -d '\n' rm -f --
     if [ -n "$(ls -A "$reports")" ]; then
         status=1
         printf 'sanitizer reports, %d files in %s; the first:\n' \
@@ -149,8 +152,9 @@ sanitized() {
 dev_asan() {
     dev_packages
     preset asan
-    # The bench and the isolation figures mean nothing under ASan; names tell.
-    sanitized asan "${1:-^(unit|sql|contract|integration|faults)}"
+    # What runs our programs for their own sake. Whole-pipeline tests (faults, swap, isolation, bench ...) are about time and
+    # SIGKILL, which slow programs that report at their exit do not suit; `./dev asan faults` runs them all the same.
+    sanitized asan "${1:-^(unit|contract|integration/(actor|broker|cancel|circuit-breaker|cli|db|dead-letter|hostile|migrate|outbox-relay|receiver|sandbox|signatures|supervise)\$)}"
 }
 
 dev_ubsan() {
