@@ -33,12 +33,16 @@ docker_stop() {
 
 # pr_rootfs DIR: a minimal Debian 12 (about 100 s); made once, kept in DIR.tar.
 pr_rootfs() {
-    local tar=$1.tar work
+    local tar=$1.tar work mirror
     [ -s "$tar" ] && return 0
+    # where the packages of this machine come from, else the default of debootstrap
+    # shellcheck disable=SC2016 # apt-get expands it
+    mirror=${PR_DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
+        grep -v security | head -n 1)}
     mkdir -p "$(dirname "$tar")"
     work=$(mktemp -d /var/tmp/pr-rootfs.XXXXXX)
     debootstrap --variant=minbase --include=ca-certificates bookworm "$work/root" \
-        "${PR_DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$tar.log" 2>&1 || {
+        ${mirror:+"$mirror"} >"$tar.log" 2>&1 || {
         tail -n 5 "$tar.log" >&2
         rm -rf "$work"
         return 1
