@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Where schedulers may be found when no broker tells: at bus.scheduler where that is set, else
- * beside the first broker's ipc sockets, where each binds one of its own, "s" and its process id
- * in hexadecimal (scheduler_bus.c). A killed one leaves its file behind, so each is asked whether
+ * beside the first broker's ipc sockets, where each binds one of its own, "s" and a number
+ * in hexadecimal made from its id (scheduler_bus.c). A killed one leaves its file behind, so each is asked whether
  * anybody listens.
  */
 #include "base/alloc.h"

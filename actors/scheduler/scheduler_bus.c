@@ -13,7 +13,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define BATCH_JOBS \
     16 /* in one JobBatch: enough to share the frame's cost, few enough to go to one worker */
@@ -637,7 +636,11 @@ static char *own_address(const io_t *io, const char *const *brokers, int count)
         count > 0 && strncmp(brokers[0], "ipc://", 6) == 0 ? strrchr(brokers[0], '/') : NULL;
     if (!slash)
         return pr_strdup(""); /* over tcp only a configured address makes sense */
-    return pr_asprintf("%.*s/s%x", (int)(slash - brokers[0]), brokers[0], (unsigned)getpid());
+    uint32_t name =
+        0x811C9DC5u; /* FNV-1a of our id: in containers two schedulers may have one process id */
+    for (const char *at = pr_actor_id(io->actor); *at; at++)
+        name = (name ^ (uint8_t)*at) * 0x01000193u;
+    return pr_asprintf("%.*s/s%08x", (int)(slash - brokers[0]), brokers[0], name);
 }
 
 pr_rc_t bus_start(io_t *io, pr_error_t *error)

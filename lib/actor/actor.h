@@ -66,8 +66,5 @@ char *pr_bus_address(const char *base, const char *socket);
 /* bus.breaker, or what stands for it when empty: breaker.sock in the directory of the first ipc
  * broker; with tcp brokers only, the first one's host with its port + 6. The caller's string. */
 char *pr_bus_breaker_address(const pr_config_t *config);
-/* bus.scheduler, or ID.sock beside the first ipc broker (id: the actor's). NULL: no broker is ipc
- * and nothing is set. */
-char *pr_bus_scheduler_address(const pr_config_t *config, const char *id);
 
 #endif

@@ -51,9 +51,3 @@ char *pr_bus_breaker_address(const pr_config_t *config)
     pr_config_list(config, "bus.brokers", &brokers);
     return shift_port(brokers[0], 6);
 }
-
-char *pr_bus_scheduler_address(const pr_config_t *config, const char *id)
-{
-    const char *set = pr_config_text(config, "bus.scheduler");
-    return set[0] != '\0' ? pr_strdup(set) : beside_first_ipc(config, id);
-}
