@@ -31,6 +31,7 @@ struct relay_t {
     int64_t sysid; /* of the cluster on this connection; from the check */
     asked_t asked[PR_RELAY_CLASSES];
     bool full[PR_RELAY_CLASSES]; /* its last move was: the next one need not be asked for */
+    bool supersedes;             /* as of the last look, some endpoint wants it (N21) */
     char reason[256];            /* why the cluster is refused */
     bool stopping;               /* callbacks of broken-off queries lead to nothing */
 };
@@ -132,7 +133,7 @@ static void on_moved(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_erro
         event.full = pr_rows_bool(rows, 0, 3);
         self->full[event.class_no] = event.full;
         pr_actor_count(self->actor, (uint64_t)event.moved);
-        if (pr_rows_i32(rows, 0, 1) > 0) {
+        if (self->supersedes && pr_rows_i32(rows, 0, 1) > 0) {
             supersede(self, event.last_seq, pr_rows_i32(rows, 0, 1));
         }
         if (event.moved > 0) {
@@ -158,6 +159,7 @@ static void on_peeked(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_err
         int class_no = pr_rows_i16(rows, row, 0);
         pr_assert(class_no >= 0 && class_no < PR_RELAY_CLASSES);
         named[class_no] = true;
+        self->supersedes = pr_rows_bool(rows, row, 1);
     }
     for (int i = 0; i < PR_RELAY_CLASSES; i++) {
         if (peek->wanted[i] && rc != PR_OK) {
