@@ -82,6 +82,15 @@ void bus_greet(io_t *io)
 
 /* ---- what comes in ---- */
 
+/* A worker's place in io->heard: FNV-1a of its id, never 0. */
+static uint64_t worker_key(const char *worker_id)
+{
+    uint64_t key = 0xCBF29CE484222325u;
+    for (const char *at = worker_id; *at; at++)
+        key = (key ^ (uint8_t)*at) * 0x100000001B3u;
+    return key | 1;
+}
+
 static void on_held(io_t *io, const char *worker_id, size_t count,
                     Postrider__V1__HeldJob *const *held)
 {
@@ -90,10 +99,7 @@ static void on_held(io_t *io, const char *worker_id, size_t count,
         if (token)
             pr_sched_held(io->sched, token->seq, token->salt, token->attempt, io->now_ms);
     }
-    uint64_t key = 0xCBF29CE484222325u;
-    for (const char *at = worker_id; *at; at++)
-        key = (key ^ (uint8_t)*at) * 0x100000001B3u;
-    (void)!pr_map_put(io->heard, key | 1, (void *)(uintptr_t)(io->now_ms + 1), NULL);
+    (void)!pr_map_put(io->heard, worker_key(worker_id), (void *)(uintptr_t)(io->now_ms + 1), NULL);
 }
 
 static outcome_t *outcome_new(const Postrider__V1__Outcome *from, link_t *link)
@@ -304,10 +310,8 @@ bool bus_all_heard(const io_t *io, int64_t since_ms)
         if (link->roster || !link->live)
             continue;
         for (int k = 0; k < link->nworkers; k++) {
-            uint64_t key = 0xCBF29CE484222325u;
-            for (const char *at = link->workers[k]; *at; at++)
-                key = (key ^ (uint8_t)*at) * 0x100000001B3u;
-            int64_t heard_ms = (int64_t)(uintptr_t)pr_map_get(io->heard, key | 1) - 1;
+            int64_t heard_ms =
+                (int64_t)(uintptr_t)pr_map_get(io->heard, worker_key(link->workers[k])) - 1;
             if (heard_ms <= since_ms)
                 return false;
             any = true;
