@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "base/fnv.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -83,19 +84,11 @@ char *pr_home_program(const char *name)
     return pr_asprintf("%s/%s", self, name);
 }
 
-/* FNV-1a, 32 bits: only to tell apart the state directories of one machine. */
-static uint32_t path_hash(const char *path)
-{
-    uint32_t hash = 2166136261U;
-    for (; *path != '\0'; path++) {
-        hash = (hash ^ (uint8_t)*path) * 16777619U;
-    }
-    return hash;
-}
-
 char *pr_home_socket_dir(const char *state_dir)
 {
-    return pr_asprintf("/tmp/postrider-%u-%08x", (unsigned)geteuid(), path_hash(state_dir));
+    /* the hash only tells apart the state directories of one machine */
+    return pr_asprintf("/tmp/postrider-%u-%08x", (unsigned)geteuid(),
+                       pr_fnv_fold(pr_fnv_text(PR_FNV_START, state_dir)));
 }
 
 pr_rc_t pr_home_make_private_dir(const char *path, pr_error_t *error)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/fnv.h"
 #include "base/map.h"
 
 #include <jansson.h>
@@ -68,16 +69,6 @@ static bool is_name(const char *name, size_t len)
     return true;
 }
 
-/* FNV-1a, 64 bits; the map below hashes it again with a secret seed. */
-static uint64_t key_of(const char *name, size_t len)
-{
-    uint64_t hash = 0xcbf29ce484222325ULL;
-    for (size_t i = 0; i < len; i++) {
-        hash = (hash ^ (uint8_t)name[i]) * 0x100000001b3ULL;
-    }
-    return hash;
-}
-
 static bool is_named(const pr_merchant_t *merchant, const char *name, size_t len)
 {
     return strlen(merchant->name) == len && memcmp(merchant->name, name, len) == 0;
@@ -85,7 +76,7 @@ static bool is_named(const pr_merchant_t *merchant, const char *name, size_t len
 
 pr_merchant_t *pr_merchants_find(const pr_merchants_t *self, const char *name, size_t len)
 {
-    for (uint64_t key = key_of(name, len);; key++) {
+    for (uint64_t key = pr_fnv_bytes(PR_FNV_START, name, len);; key++) {
         pr_merchant_t *merchant = pr_map_get(self->by_name, key);
         if (!merchant || is_named(merchant, name, len)) {
             return merchant;
@@ -116,7 +107,7 @@ pr_merchant_t *pr_merchants_get(pr_merchants_t *self, const char *name, size_t l
     merchant = PR_NEW(pr_merchant_t);
     merchant->name = pr_strndup(name, len);
     inherit(self, merchant);
-    uint64_t key = key_of(name, len);
+    uint64_t key = pr_fnv_bytes(PR_FNV_START, name, len);
     while (pr_map_get(self->by_name, key)) {
         key++;
     }

@@ -2,6 +2,7 @@
 #include "secrets.h"
 
 #include "base/alloc.h"
+#include "base/fnv.h"
 #include "base/map.h"
 #include "sign/seal.h"
 
@@ -97,12 +98,7 @@ void pr_secrets_destroy(pr_secrets_t **self)
 
 static uint64_t key_of(const char *merchant_id, pr_bytes_t sealed)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a; the map hashes again, keyed */
-    for (const char *at = merchant_id; *at != '\0'; at++)
-        hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
-    for (size_t i = 0; i < sealed.len; i++)
-        hash = (hash ^ sealed.data[i]) * 0x100000001b3u;
-    return hash;
+    return pr_fnv_bytes(pr_fnv_text(PR_FNV_START, merchant_id), sealed.data, sealed.len);
 }
 
 static bool entry_is(const entry_t *entry, const char *merchant_id, pr_bytes_t sealed)

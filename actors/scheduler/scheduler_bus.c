@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/fnv.h"
 #include "base/log.h"
 
 #include <stdio.h>
@@ -82,13 +83,10 @@ void bus_greet(io_t *io)
 
 /* ---- what comes in ---- */
 
-/* A worker's place in io->heard: FNV-1a of its id, never 0. */
+/* A worker's place in io->heard, never 0. */
 static uint64_t worker_key(const char *worker_id)
 {
-    uint64_t key = 0xCBF29CE484222325u;
-    for (const char *at = worker_id; *at; at++)
-        key = (key ^ (uint8_t)*at) * 0x100000001B3u;
-    return key | 1;
+    return pr_fnv_text(PR_FNV_START, worker_id) | 1;
 }
 
 static void on_held(io_t *io, const char *worker_id, size_t count,
@@ -640,10 +638,8 @@ static char *own_address(const io_t *io, const char *const *brokers, int count)
         count > 0 && strncmp(brokers[0], "ipc://", 6) == 0 ? strrchr(brokers[0], '/') : NULL;
     if (!slash)
         return pr_strdup(""); /* over tcp only a configured address makes sense */
-    uint32_t name =
-        0x811C9DC5u; /* FNV-1a of our id: in containers two schedulers may have one process id */
-    for (const char *at = pr_actor_id(io->actor); *at; at++)
-        name = (name ^ (uint8_t)*at) * 0x01000193u;
+    /* of our id: in containers two schedulers may have one process id */
+    uint32_t name = pr_fnv_fold(pr_fnv_text(PR_FNV_START, pr_actor_id(io->actor)));
     return pr_asprintf("%.*s/s%08x", (int)(slash - brokers[0]), brokers[0], name);
 }
 

@@ -6,6 +6,7 @@
 #include "actors/scheduler/scheduler_io.h"
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/fnv.h"
 #include "base/log.h"
 
 #include <stdio.h>
@@ -27,13 +28,6 @@ static bool answered(io_t *io, pr_rc_t rc, const pr_error_t *error)
 }
 
 /* ---- payloads ---- */
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++) /* FNV-1a: keys of our own map, which seeds its own hash */
-        hash = (hash ^ (uint8_t)*text) * 0x100000001B3u;
-    return hash;
-}
 
 static void uuid_text(const uint8_t id[16], char out[37])
 {
@@ -119,7 +113,8 @@ static pr_sched_added_t add_row(io_t *io, const pr_rows_t *rows, int row, bool d
         .adopted = adopted,
     };
     payload_t *payload = payload_new(rows, row);
-    job.order_hash = hash_text((uint64_t)job.endpoint_id * 0x9E3779B97F4A7C15u, payload->order_no);
+    job.order_hash =
+        pr_fnv_text((uint64_t)job.endpoint_id * 0x9E3779B97F4A7C15u, payload->order_no);
     pr_sched_added_t added = pr_sched_add(io->sched, &job, payload, io->now_ms);
     if (added != PR_SCHED_KEPT)
         pr_free(payload);

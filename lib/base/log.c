@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/fnv.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -292,15 +293,11 @@ static bool wanted(pr_log_level_t level)
     return level != PR_LOG_NONE && level <= logger.level;
 }
 
-/* FNV-1a; a collision costs a suppressed line, no more. */
+/* A collision costs a suppressed line, no more. */
 static uint64_t repeat_id(const char *event, const char *key)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (const char *c = event; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-    hash = (hash ^ 0xffu) * 0x100000001b3u;
-    for (size_t i = 0; i < KEY_MAX_BYTES && key[i]; i++)
-        hash = (hash ^ (unsigned char)key[i]) * 0x100000001b3u;
+    uint64_t hash = pr_fnv_bytes(PR_FNV_START, event, strlen(event) + 1); /* the NUL divides */
+    hash = pr_fnv_bytes(hash, key, strnlen(key, KEY_MAX_BYTES));
     return hash ? hash : 1;
 }
 

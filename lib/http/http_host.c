@@ -6,18 +6,11 @@
  */
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/fnv.h"
 #include "http/http_internal.h"
 
 #include <fcntl.h>
 #include <string.h>
-
-static uint64_t hash_bytes(const char *text, size_t len)
-{
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a, 64 bits */
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
-    return hash;
-}
 
 /* Length of "scheme://authority". */
 static size_t origin_len(const char *url)
@@ -30,7 +23,7 @@ static size_t origin_len(const char *url)
 host_t *host_take(pr_http_t *http, const char *url)
 {
     size_t len = origin_len(url);
-    uint64_t hash = hash_bytes(url, len);
+    uint64_t hash = pr_fnv_bytes(PR_FNV_START, url, len);
     host_t **bucket = &http->hosts[hash % HOST_BUCKETS];
     host_t *host = *bucket;
     while (host != NULL &&
