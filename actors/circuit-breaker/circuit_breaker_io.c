@@ -41,8 +41,9 @@ static void take_moved(watch_t *self, const Postrider__V1__BreakerMoved *fact)
                                          .open_ms = fact->open_ms});
 }
 
-static void take(watch_t *self, const Postrider__V1__Envelope *envelope)
+static void take(void *arg, const Postrider__V1__Envelope *envelope)
 {
+    watch_t *self = arg;
     pr_watch_event_t event = {0};
     switch (envelope->body_case) {
     case POSTRIDER__V1__ENVELOPE__BODY_BREAKER_MOVED:
@@ -65,36 +66,6 @@ static void take(watch_t *self, const Postrider__V1__Envelope *envelope)
         return;
     }
     watch_give(self, &event);
-}
-
-/* One broker's socket, at most WATCH_BUDGET messages a turn. */
-static void read_facts(watch_t *self, pr_socket_t *socket)
-{
-    pr_incoming_t incoming;
-    for (int i = 0; i < WATCH_BUDGET; i++) {
-        if (pr_socket_receive(socket, &incoming) != PR_OK) {
-            return;
-        }
-        Postrider__V1__Envelope *envelope = NULL;
-        pr_error_t error;
-        if (pr_envelope_unpack(incoming.frame, &envelope, &error) != PR_OK) {
-            pr_log_error(PR_LOG_WARN, "fact.malformed", &error);
-            continue;
-        }
-        take(self, envelope);
-        pr_actor_count(self->actor, 1);
-        pr_envelope_destroy(&envelope);
-    }
-    pr_loop_again(pr_actor_loop(self->actor));
-}
-
-static void on_facts(void *arg, int64_t now_ms)
-{
-    (void)now_ms;
-    watch_t *self = arg;
-    for (int i = 0; i < self->nfacts; i++) {
-        read_facts(self, self->facts[i]);
-    }
 }
 
 /* ---- actions ---- */
@@ -188,10 +159,7 @@ static void stop(void **io)
         pr_loop_remove_db(loop, self->db);
         pr_db_destroy(&self->db);
     }
-    for (int i = 0; i < self->nfacts; i++) {
-        pr_loop_remove_socket(loop, self->facts[i]);
-        pr_socket_destroy(&self->facts[i]);
-    }
+    pr_fact_inbox_destroy(&self->facts);
     if (self->door != NULL) {
         pr_loop_remove_socket(loop, self->door);
         pr_socket_destroy(&self->door);
@@ -200,23 +168,6 @@ static void stop(void **io)
     pr_watch_destroy(&self->step);
     pr_free(self);
     *io = NULL;
-}
-
-static pr_rc_t connect_facts(watch_t *self, const pr_config_t *config, pr_error_t *error)
-{
-    const char *const *brokers = NULL;
-    int count = pr_config_list(config, "bus.brokers", &brokers);
-    for (int i = 0; i < count && i < WATCH_BROKERS_MAX; i++) {
-        PR_CLEANUP_FREE char *address = pr_bus_address(brokers[i], "breaker");
-        pr_socket_t *socket = pr_socket_new(pr_actor_bus(self->actor), PR_SOCKET_PULL, NULL);
-        self->facts[self->nfacts++] = socket;
-        pr_loop_add_socket(pr_actor_loop(self->actor), socket, on_facts, self);
-        pr_rc_t rc = pr_socket_connect(socket, address, error);
-        if (rc != PR_OK) {
-            return rc;
-        }
-    }
-    return PR_OK;
 }
 
 static pr_watch_policy_t policy_of(const pr_config_t *config)
@@ -245,7 +196,7 @@ static pr_rc_t start(pr_actor_t *actor, void **io, pr_error_t *error)
     for (int i = 0; i < WATCH_SAVES_MAX; i++) {
         self->saves[i].watch = self;
     }
-    pr_rc_t rc = connect_facts(self, config, error);
+    pr_rc_t rc = pr_fact_inbox_open(actor, "breaker", take, self, &self->facts, error);
     if (rc == PR_OK) {
         rc = watch_door_open(self, config, error);
     }

@@ -7,12 +7,12 @@
 #define PR_CIRCUIT_BREAKER_PRIVATE_H
 
 #include "actor/actor.h"
+#include "actor/fact_inbox.h"
 #include "actors/circuit-breaker/circuit_breaker.h"
 
 #define WATCH_TICKETS_MAX 64 /* commands of people being saved */
 #define WATCH_SAVES_MAX 256  /* wishes under way: beyond, the step hears that it failed */
-#define WATCH_BROKERS_MAX 16
-#define WATCH_BUDGET 256 /* messages of one socket in one turn */
+#define WATCH_BUDGET 256     /* questions in one turn */
 #define WATCH_OPERATOR_MAX 64
 #define WATCH_REASON_MAX 500
 
@@ -44,8 +44,7 @@ struct watch_t {
     pr_params_t *params;
     int timer;
     int64_t off_after_ms;
-    pr_socket_t *facts[WATCH_BROKERS_MAX];
-    int nfacts;
+    pr_fact_inbox_t *facts;
     pr_socket_t *door;
     watch_ticket_t tickets[WATCH_TICKETS_MAX];
     watch_save_t saves[WATCH_SAVES_MAX];

@@ -62,8 +62,9 @@ static void take_alert(dead_t *self, const Postrider__V1__Alert *alert)
     dead_give(self, &(pr_dead_event_t){.kind = PR_DEAD_TICK});
 }
 
-static void take(dead_t *self, const Postrider__V1__Envelope *envelope)
+static void take(void *arg, const Postrider__V1__Envelope *envelope)
 {
+    dead_t *self = arg;
     if (envelope->body_case == POSTRIDER__V1__ENVELOPE__BODY_DEAD_FACT) {
         const Postrider__V1__DeadFact *fact = envelope->dead_fact;
         pr_log_info("letter.died", "notify_id=%s endpoint=%lld merchant=%s reason=%s tries=%u",
@@ -77,35 +78,6 @@ static void take(dead_t *self, const Postrider__V1__Envelope *envelope)
     } else {
         pr_log_limited(PR_LOG_WARN, "fact.unexpected", pr_envelope_kind(envelope), "kind=%s",
                        pr_envelope_kind(envelope));
-    }
-}
-
-static void read_facts(dead_t *self, pr_socket_t *socket)
-{
-    pr_incoming_t incoming;
-    for (int i = 0; i < DEAD_BUDGET; i++) {
-        if (pr_socket_receive(socket, &incoming) != PR_OK) {
-            return;
-        }
-        Postrider__V1__Envelope *envelope = NULL;
-        pr_error_t error;
-        if (pr_envelope_unpack(incoming.frame, &envelope, &error) != PR_OK) {
-            pr_log_error(PR_LOG_WARN, "fact.malformed", &error);
-            continue;
-        }
-        take(self, envelope);
-        pr_actor_count(self->actor, 1);
-        pr_envelope_destroy(&envelope);
-    }
-    pr_loop_again(pr_actor_loop(self->actor));
-}
-
-static void on_facts(void *arg, int64_t now_ms)
-{
-    (void)now_ms;
-    dead_t *self = arg;
-    for (int i = 0; i < self->nfacts; i++) {
-        read_facts(self, self->facts[i]);
     }
 }
 
@@ -170,32 +142,12 @@ static void stop(void **io)
         pr_loop_remove_db(loop, self->db);
         pr_db_destroy(&self->db);
     }
-    for (int i = 0; i < self->nfacts; i++) {
-        pr_loop_remove_socket(loop, self->facts[i]);
-        pr_socket_destroy(&self->facts[i]);
-    }
+    pr_fact_inbox_destroy(&self->facts);
     dead_hook_close(self);
     pr_params_destroy(&self->params);
     pr_free(self->webhook);
     pr_free(self);
     *io = NULL;
-}
-
-static pr_rc_t connect_facts(dead_t *self, const pr_config_t *config, pr_error_t *error)
-{
-    const char *const *brokers = NULL;
-    int count = pr_config_list(config, "bus.brokers", &brokers);
-    for (int i = 0; i < count && i < DEAD_BROKERS_MAX; i++) {
-        PR_CLEANUP_FREE char *address = pr_bus_address(brokers[i], "dead");
-        pr_socket_t *socket = pr_socket_new(pr_actor_bus(self->actor), PR_SOCKET_PULL, NULL);
-        self->facts[self->nfacts++] = socket;
-        pr_loop_add_socket(pr_actor_loop(self->actor), socket, on_facts, self);
-        pr_rc_t rc = pr_socket_connect(socket, address, error);
-        if (rc != PR_OK) {
-            return rc;
-        }
-    }
-    return PR_OK;
 }
 
 static void take_config(dead_t *self, const pr_config_t *config, pr_dead_policy_t *policy)
@@ -233,7 +185,7 @@ static pr_rc_t start(pr_actor_t *actor, void **io, pr_error_t *error)
     pr_dead_init(&self->step, &policy);
     self->timer = pr_loop_add_timer(pr_actor_loop(actor), INT64_MAX, 0, on_timer, self);
     dead_hook_open(self);
-    pr_rc_t rc = connect_facts(self, config, error);
+    pr_rc_t rc = pr_fact_inbox_open(actor, "dead", take, self, &self->facts, error);
     if (rc == PR_OK) {
         dead_db_open(self, config);
     }

@@ -7,11 +7,9 @@
 #define PR_DEAD_LETTER_PRIVATE_H
 
 #include "actor/actor.h"
+#include "actor/fact_inbox.h"
 #include "actors/dead-letter/dead_letter.h"
 #include "http/http.h"
-
-#define DEAD_BROKERS_MAX 16
-#define DEAD_BUDGET 256 /* messages of one socket in one turn */
 
 typedef struct dead_t dead_t;
 
@@ -37,8 +35,7 @@ struct dead_t {
     char *webhook;     /* URL, "" = none */
     pr_http_t *http;   /* NULL without a webhook */
     int http_timer;
-    pr_socket_t *facts[DEAD_BROKERS_MAX];
-    int nfacts;
+    pr_fact_inbox_t *facts;
     dead_ref_t chore_refs[PR_CHORES];
     dead_ref_t raise_refs[PR_ALERT_INBOX_MAX];
     dead_ref_t post_refs[PR_DEAD_POSTS_MAX];

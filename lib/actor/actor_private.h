@@ -3,9 +3,8 @@
  * What the files of lib/actor share.
  *
  *   actor.c     pr_actor_main: the life of a process      command_line.c   its arguments
- * loop.c      the loop                                  facts.c          PUSH sockets to the
- * brokers, ActorHealth
- *   watchdog.c  aborts a loop that hangs
+ *   loop.c      the loop                             facts.c          PUSH sockets to the brokers
+ *   watchdog.c  aborts a loop that hangs             fact_inbox.c     PULL sockets from them
  *   settings.c       the table            options.c        values and getters
  *   options_parse.c  text -> value        options_yaml.c   the file -> values
  *   options_load.c   file, environment, flags, in this order
@@ -32,6 +31,7 @@ void pr_watchdog_kick(void);
 void pr_watchdog_stop(void);
 
 /* ---- facts ---- */
+#define PR_BROKERS_MAX 16 /* more are not connected to */
 typedef struct pr_facts_t pr_facts_t;
 pr_facts_t *pr_facts_new(pr_bus_t *bus, const pr_config_t *config);
 void pr_facts_destroy(pr_facts_t **self);

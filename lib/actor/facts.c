@@ -7,10 +7,8 @@
 #include "base/alloc.h"
 #include "base/log.h"
 
-#define BROKERS_MAX 16
-
 struct pr_facts_t {
-    pr_socket_t *sockets[BROKERS_MAX];
+    pr_socket_t *sockets[PR_BROKERS_MAX];
     int count;
     int turn;
     uint64_t refused; /* no broker took it: facts are hints */
@@ -21,7 +19,7 @@ pr_facts_t *pr_facts_new(pr_bus_t *bus, const pr_config_t *config)
     pr_facts_t *self = PR_NEW(pr_facts_t);
     const char *const *brokers;
     int count = pr_config_list(config, "bus.brokers", &brokers);
-    for (int i = 0; i < count && self->count < BROKERS_MAX; i++) {
+    for (int i = 0; i < count && self->count < PR_BROKERS_MAX; i++) {
         PR_CLEANUP_FREE char *address = pr_bus_address(brokers[i], "facts");
         pr_socket_t *socket = pr_socket_new(bus, PR_SOCKET_PUSH, NULL);
         pr_error_t error;
