@@ -52,6 +52,12 @@ static const pr_arg_t crash_options[] = {
     {0},
 };
 
+static const pr_arg_t timers_options[] = {
+    {"count", PR_ARG_INT, "N", "timers in the queue (10000000)", 1000, MOST},
+    {"seconds", PR_ARG_INT, "S", "to measure lateness (10)", 1, 3600},
+    {0},
+};
+
 #define STAGE \
     "A private Postgres (fsync and synchronous_commit on), the topology with its defaults (--set\n" \
     "changes them), a fast counting receiver; bodies of about 400 bytes, signatures on."
@@ -75,6 +81,10 @@ static const pr_arg_spec_t crash_spec = {
     "bench crash --actor A [OPTION...]",
     "What a SIGKILL under load loses and repeats, and how long until the next delivery.\n" STAGE,
     crash_options, 0, 0};
+static const pr_arg_spec_t timers_spec = {
+    "bench timers [OPTION...]",
+    "The next-attempt queue alone: bytes a timer, arm+fire a second, loading, lateness.",
+    timers_options, 0, 0};
 
 static int64_t number(const pr_args_t *args, const char *name, int64_t fallback)
 {
@@ -157,12 +167,33 @@ static int crash(const pr_args_t *args)
     return play(args, "crash", pr_bench_crash, &plan, plan.rate_per_s * plan.seconds, false);
 }
 
+static int timers(const pr_args_t *args)
+{
+    pr_bench_plan_t plan = {.count = number(args, "count", MOST),
+                            .seconds = number(args, "seconds", 10)};
+    pr_error_t error = {.text = ""};
+    json_t *report = json_pack("{s:s}", "bench", "timers");
+    pr_bench_watch_signals();
+    pr_report_machine(report);
+    pr_rc_t rc = pr_bench_timers(&plan, report, &error);
+    if (rc == PR_OK)
+        pr_report_print(report, pr_args_given(args, "json"));
+    else
+        (void)fprintf(stderr, "postrider bench: %s\n", error.text);
+    json_decref(report);
+    return rc == PR_OK ? PR_EXIT_OK : PR_EXIT_FAILED;
+}
+
 int pr_bench_main(int argc, char **argv)
 {
     static const pr_subcommand_t modes[] = {
-        {"drain", &drain_spec, drain},       {"steady", &steady_spec, steady},
-        {"enqueue", &enqueue_spec, enqueue}, {"dead-merchant", &dead_spec, dead_merchant},
-        {"crash", &crash_spec, crash},       {NULL, NULL, NULL},
+        {"drain", &drain_spec, drain},
+        {"steady", &steady_spec, steady},
+        {"enqueue", &enqueue_spec, enqueue},
+        {"dead-merchant", &dead_spec, dead_merchant},
+        {"crash", &crash_spec, crash},
+        {"timers", &timers_spec, timers},
+        {NULL, NULL, NULL},
     };
     return pr_args_group("bench", modes, argc, argv);
 }

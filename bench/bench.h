@@ -4,7 +4,7 @@
  * JSON object, the report (contracts.md, "Reports").
  *
  *   main.c, bench.c   arguments, one stage around one mode
- *   mode_*.c          drain, steady, enqueue, dead-merchant, crash
+ *   mode_*.c          one mode each
  *   stage.c           Postgres, topology, receiver, merchants       receipts.c  what it received
  *   load.c            the application that enqueues                 tally.c     committed x received
  *   meter.c           CPU, WAL, statements                          report.c    medians, printing
@@ -27,6 +27,8 @@ typedef struct {
 /* Fills the report; what is missing on failure is missing. */
 typedef pr_rc_t pr_bench_mode_fn(pr_stage_t *stage, const pr_bench_plan_t *plan, json_t *report,
                                  pr_error_t *error);
+/* The same without a stage. */
+pr_rc_t pr_bench_timers(const pr_bench_plan_t *plan, json_t *report, pr_error_t *error);
 pr_bench_mode_fn pr_bench_drain, pr_bench_steady, pr_bench_enqueue, pr_bench_dead_merchant,
     pr_bench_crash;
 

@@ -7,9 +7,10 @@
  * Removal is lazy: an id that is no longer wanted is ignored by the caller when it comes out (put a
  * generation into the id, or look the id up); pr_timerq_remove_if takes out many at once.
  *
- * Deadlines are milliseconds on one clock, clamped to 0 .. 2^40-1 (34 years), so a monotonic clock,
- * not the time of day. Packed key: 40 bits deadline, 24 bits order of arrival; when the 24 bits run
- * out all are renumbered, which is why a queue holds at most 2^23 entries. One thread.
+ * Deadlines are milliseconds on one clock, clamped to 0 .. 2^39-1 (17 years), so a monotonic clock,
+ * not the time of day. Packed key: 39 bits deadline, 25 bits order of arrival; when the 25 bits run
+ * out all are renumbered, which is why a queue holds at most 2^24 entries (16.7 million: ten
+ * million is what the budget of docs/performance.md asks for). One thread.
  */
 #ifndef PR_CORE_TIMERQ_H
 #define PR_CORE_TIMERQ_H
@@ -20,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PR_TIMERQ_MAX ((size_t)1 << 23)
+#define PR_TIMERQ_MAX ((size_t)1 << 24)
 
 typedef struct pr_timerq_t pr_timerq_t;
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-TestSuite(timerq, .timeout = 60);
+TestSuite(timerq, .timeout = 300);
 
 Test(timerq, gives_nothing_when_empty_and_nothing_before_it_is_due)
 {
@@ -74,7 +74,7 @@ Test(timerq, clamps_deadlines_that_no_clock_will_show)
     cr_assert_eq(pr_timerq_add(queue, INT64_MIN, 2), PR_OK);
     cr_assert(pr_timerq_pop(queue, 0, &timer));
     cr_assert_eq(timer.id, 2);
-    cr_assert_not(pr_timerq_pop(queue, ((int64_t)1 << 40) - 2, &timer), "34 years");
+    cr_assert_not(pr_timerq_pop(queue, ((int64_t)1 << 39) - 2, &timer), "17 years");
     cr_assert(pr_timerq_pop(queue, INT64_MAX, &timer));
     cr_assert_eq(timer.id, 1);
 }
@@ -160,10 +160,10 @@ Test(timerq, keeps_the_order_when_the_arrival_numbers_run_out)
 {
     PR_CLEANUP(pr_timerq) pr_timerq_t *queue = pr_timerq_new(100);
     pr_timer_t timer;
-    /* 2^24 numbers: fifty entries stay in the queue over the renumbering */
+    /* 2^25 numbers: fifty entries stay in the queue over the renumbering */
     for (uint64_t id = 1; id <= 50; id++)
         cr_assert_eq(pr_timerq_add(queue, 5, id), PR_OK);
-    for (uint64_t i = 0; i < ((uint64_t)1 << 24) + 100; i++) {
+    for (uint64_t i = 0; i < ((uint64_t)1 << 25) + 100; i++) {
         cr_assert_eq(pr_timerq_add(queue, 0, 100 + i), PR_OK);
         if (!pr_timerq_pop(queue, 0, &timer) || timer.id != 100 + i)
             cr_assert_fail("lost at %lu", (unsigned long)i);
