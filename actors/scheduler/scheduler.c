@@ -564,7 +564,8 @@ void pr_sched_outcome(pr_sched_t *self, int64_t seq, uint64_t salt, uint32_t att
     endpoint_seen(self, endpoint, job, result, now_ms);
     if (result == PR_OUTCOME_THROTTLED && now_ms + retry_after_ms > endpoint->paused_until_ms)
         endpoint->paused_until_ms = now_ms + retry_after_ms;
-    if (result == PR_OUTCOME_GONE && !endpoint->gone) {
+    if (result == PR_OUTCOME_GONE && !endpoint->gone && endpoint->spec.active) {
+        /* once its row says so, a late 410 is no news: it would outlive the row's next change */
         endpoint->gone = true;
         sched_emit(self, PR_SCHED_GONE, endpoint);
     }

@@ -439,6 +439,8 @@ void batch_flush_dates(io_t *io)
 /* Where a new owner must begin to look for first tries, were we to die now. */
 void batch_low(const io_t *io, int64_t low[PR_SCHED_CLASSES])
 {
+    static const uint8_t none[32] = {0};
+    bool leaving = memcmp(io->leaving, none, sizeof none) != 0;
     pr_sched_low(io->sched, low);
     for (int i = 0; i < io->ndates; i++)
         if (io->dates[i].seq < low[io->dates[i].class_no])
@@ -449,6 +451,8 @@ void batch_low(const io_t *io, int64_t low[PR_SCHED_CLASSES])
             next = io->adoption.lo[c] + 1; /* not read yet */
         if (next == INT64_MAX)
             next = (int64_t)c << CLASS_SHIFT;
+        if (leaving && io->leave_low[c] < next)
+            next = io->leave_low[c]; /* born since then in shards that we give up: nobody has read it */
         if (next < low[c])
             low[c] = next;
     }

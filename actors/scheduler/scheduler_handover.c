@@ -60,8 +60,6 @@ void handover_timer(io_t *io)
             return;
     int64_t low[PR_SCHED_CLASSES];
     batch_low(io, low);
-    for (int c = 0; c < PR_SCHED_CLASSES; c++)
-        low[c] = io->leave_low[c] < low[c] ? io->leave_low[c] : low[c];
     pr_params_clear(io->params);
     pr_params_add_uuid(io->params, io->session);
     (void)add_shards(io->params, io->leaving);
