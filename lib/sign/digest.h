@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define PR_SHA256_BYTES 32
+#define PR_SHA512_BYTES 64
 #define PR_MD5_BYTES 16
 #define PR_ED25519_SEED_BYTES 32
 #define PR_ED25519_PUBLIC_BYTES 32
@@ -20,6 +21,11 @@
 /* HMAC-SHA256 (RFC 2104) over the parts one after the other. */
 bool pr_hmac_sha256(pr_bytes_t key, const pr_bytes_t *parts, size_t count,
                     uint8_t out[PR_SHA256_BYTES]);
+/* The same with SHA-512. */
+bool pr_hmac_sha512(pr_bytes_t key, const pr_bytes_t *parts, size_t count,
+                    uint8_t out[PR_SHA512_BYTES]);
+/* CRC-32 of IEEE 802.3 (zip, PNG; PayPal's webhooks): no signature, only a part of one. */
+uint32_t pr_crc32(pr_bytes_t bytes);
 bool pr_md5(pr_bytes_t bytes, uint8_t out[PR_MD5_BYTES]);
 /* Pure ed25519 (RFC 8032). */
 bool pr_ed25519_public(const uint8_t seed[PR_ED25519_SEED_BYTES],

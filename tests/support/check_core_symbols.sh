@@ -11,8 +11,9 @@ libc='mem(cpy|cmp|set|move|chr)|str(len|nlen|cmp|ncmp|casecmp|ncasecmp|chr|rchr|
 libc="$libc|inet_(pton|ntop)|(__ctype_(b|toupper|tolower)_loc|toupper|tolower)"
 libc="$libc|__(memcpy|memmove|memset|strncpy|snprintf|vsnprintf)_chk|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_"
 libc="$libc|__(asan|ubsan|sanitizer|lsan|tsan|sancov|gcov|llvm)_.*|__start___sancov.*|__stop___sancov.*|stderr"
-# libcrypto: digests, MACs, ciphers, keys given as bytes. Not RAND_*.
+# libcrypto: digests, MACs, ciphers, keys given as bytes, PEM from memory (never from files). Not RAND_*.
 crypto='EVP_.*|OSSL_PARAM_construct_.*|CRYPTO_memcmp|OPENSSL_cleanse|ERR_clear_error'
+crypto="$crypto|PEM_read_bio_(X509|PrivateKey|PUBKEY)|BIO_(new_mem_buf|free)|X509_(get_pubkey|free)"
 # lib/base has impure parts, too.
 base='pr_(calloc|realloc|free|free_ptr|strdup|strndup|memdup|asprintf|assert_failed|error_set|rc_name)'
 base="$base|pr_(buffer|bytes|hex|unhex|json|duration|map)(_[a-z_0-9]+)?"

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-TestSuite(json_path, .timeout = 30);
+TestSuite(json_path, .timeout = 300);
 
 static const char document[] =
     "{\"a\":{\"b\":[{\"c\":1e3},{\"c\":\"two\"}]},\"links\":[{\"rel\":\"self\",\"href\":\"s\"},"

@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-TestSuite(moment, .timeout = 30);
+TestSuite(moment, .timeout = 300);
 
 #define S INT64_C(1000000)
 #define BEIJING 480

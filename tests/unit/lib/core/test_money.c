@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-TestSuite(money, .timeout = 30);
+TestSuite(money, .timeout = 300);
 
 #define MINOR PR_MONEY_UNIT_MINOR
 #define MAJOR PR_MONEY_UNIT_MAJOR

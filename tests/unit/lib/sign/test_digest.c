@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-TestSuite(digest, .timeout = 20);
+TestSuite(digest, .timeout = 300);
 
 static size_t from_hex(const char *hex, uint8_t *out)
 {
@@ -110,4 +110,22 @@ Test(digest, compares_by_content_and_length)
     cr_assert(pr_same_bytes(pr_bytes(NULL, 0), pr_bytes_text("")));
     cr_assert_not(pr_same_bytes(pr_bytes_text("abc"), pr_bytes_text("abd")));
     cr_assert_not(pr_same_bytes(pr_bytes_text("abc"), pr_bytes_text("ab")));
+}
+
+/* RFC 4231, test case 2. */
+Test(digest, hmac_sha512_agrees_with_rfc_4231)
+{
+    uint8_t mac[PR_SHA512_BYTES];
+    char hex[2 * PR_SHA512_BYTES + 1];
+    const pr_bytes_t parts[] = {pr_bytes_text("what do ya want "), pr_bytes_text("for nothing?")};
+    cr_assert(pr_hmac_sha512(pr_bytes_text("Jefe"), parts, 2, mac));
+    pr_hex(pr_bytes(mac, sizeof mac), hex);
+    cr_expect_str_eq(hex, "164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea250554"
+                          "9758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737");
+}
+
+Test(digest, crc32_agrees_with_zip)
+{
+    cr_expect_eq(pr_crc32(pr_bytes_text("123456789")), 0xcbf43926U);
+    cr_expect_eq(pr_crc32(pr_bytes(NULL, 0)), 0);
 }
