@@ -1623,6 +1623,7 @@ CREATE FUNCTION postrider.resume_session(session uuid, OUT alive boolean, OUT lo
 DECLARE
     s record;
 BEGIN
+    PERFORM postrider.follow_timeline();        -- another timeline: no session of the former one goes on
     SELECT x.pid, x.lock_key INTO s FROM postrider.session AS x WHERE x.id = session AND x.ended IS NULL;
     alive := FOUND;
     locked := false;

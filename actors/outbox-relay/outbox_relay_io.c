@@ -33,6 +33,7 @@ struct relay_t {
     bool full[PR_RELAY_CLASSES]; /* its last move was: the next one need not be asked for */
     bool supersedes;             /* as of the last look, some endpoint wants it (N21) */
     char reason[256];            /* why the cluster is refused */
+    bool followed;               /* the timeline of this connection is known */
     bool stopping;               /* callbacks of broken-off queries lead to nothing */
 };
 
@@ -59,9 +60,9 @@ static void on_session(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_er
 static void on_followed(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     relay_t *self = arg;
+    self->followed = rc == PR_OK; /* if not, the check that comes after it counts as failed */
     if (rc != PR_OK && !self->stopping) {
-        pr_log_error(PR_LOG_WARN, "relay.timeline_unknown",
-                     error); /* the next connection asks again */
+        pr_log_error(PR_LOG_WARN, "relay.timeline_unknown", error);
     } else if (rc == PR_OK && pr_rows_bool(rows, 0, 0)) {
         pr_log_warn("relay.promoted", "sessions=ended ids=jumped_by_1000000");
     }
@@ -70,8 +71,8 @@ static void on_followed(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_e
 static void on_checked(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     relay_t *self = arg;
-    if (rc != PR_OK) {
-        if (!self->stopping) {
+    if (rc != PR_OK || !self->followed) {
+        if (rc != PR_OK && !self->stopping) {
             pr_log_error(PR_LOG_WARN, "relay.check_failed", error);
         }
         give(self, (pr_relay_event_t){.kind = PR_RELAY_CLUSTER_UNKNOWN});
