@@ -188,7 +188,7 @@ fuzz_one() {
     local seeds=tests/fuzz/corpus/${name#fuzz_}
     [ -d "$seeds" ] || seeds=tests/fuzz/corpus/$name
     [ -d "$seeds" ] || seeds=
-    if "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+    if "$program" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2560 -print_final_stats=1 \
         -artifact_prefix="build/fuzz/findings/$name-" "$corpus" ${seeds:+"$seeds"} >"$log" 2>&1; then
         printf 'ok       %-24s %s runs\n' "$name" \
             "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"

@@ -57,11 +57,11 @@ ensure() {
     fi
     printf 'postrider: installing %d packages: %s\n' "${#packages[@]}" "${packages[*]}" >&2
     apt=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 apt-get -q
-        -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
+        -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 -o Acquire::Retries=5)
     log=$(mktemp)
-    if ! { as_root "${apt[@]}" update &&
-        as_root "${apt[@]}" install -y --no-install-recommends "${packages[@]}"; } \
-        >"$log" 2>&1 </dev/null; then
+    install() { as_root "${apt[@]}" update && as_root "${apt[@]}" install -y --no-install-recommends "${packages[@]}"; }
+    # a second and a third time: `update` ends well, too, when a mirror was away for a moment and it kept old lists
+    if ! { install || { sleep 5 && install; } || { sleep 20 && install; }; } >"$log" 2>&1 </dev/null; then
         tail -n 40 "$log" >&2
         rm -f "$log"
         fail "apt-get failed (above); missing: ${packages[*]}"

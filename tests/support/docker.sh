@@ -14,7 +14,7 @@ docker_start() {
     dockerd >"${TEST_TMP:-/tmp}/dockerd.log" 2>&1 </dev/null &
     pr_dockerd_pid=$!
     local i
-    for ((i = 0; i < 600; i++)); do
+    for ((i = 0; i < 1800; i++)); do
         docker info >/dev/null 2>&1 && return 0
         kill -0 "$pr_dockerd_pid" 2>/dev/null || break
         sleep 0.1
@@ -41,12 +41,18 @@ pr_rootfs() {
         grep -v security | head -n 1)}
     mkdir -p "$(dirname "$tar")"
     work=$(mktemp -d /var/tmp/pr-rootfs.XXXXXX)
-    debootstrap --variant=minbase --include=ca-certificates bookworm "$work/root" \
-        ${mirror:+"$mirror"} >"$tar.log" 2>&1 || {
-        tail -n 5 "$tar.log" >&2
-        rm -rf "$work"
-        return 1
-    }
+    local try
+    for try in 1 2 3; do # a mirror may be away for a moment
+        debootstrap --variant=minbase --include=ca-certificates bookworm "$work/root" \
+            ${mirror:+"$mirror"} >"$tar.log" 2>&1 && break
+        rm -rf "$work/root"
+        [ "$try" != 3 ] || {
+            tail -n 5 "$tar.log" >&2
+            rm -rf "$work"
+            return 1
+        }
+        sleep 10
+    done
     rm -rf "$work/root/var/cache/apt/archives/"*.deb
     tar -C "$work/root" --numeric-owner --one-file-system -cf "$tar.new" . && mv "$tar.new" "$tar"
     rm -rf "$work"
