@@ -19,6 +19,7 @@
     16 /* in one JobBatch: enough to share the frame's cost, few enough to go to one worker */
 #define TURN_MESSAGES 256 /* read from one socket in a turn */
 #define HELLO_MS 1000
+#define DEAF_MS 1500 /* a broker speaks each second, and passes on what workers say each 250 ms */
 #define DEMAND_MS 20 /* between two demands while jobs wait */
 #define DEMAND_IDLE_MS 1000
 #define RETURN_MS 50 /* docs/protocol.md, section 5 */
@@ -146,6 +147,20 @@ static void remember_workers(link_t *link, const Postrider__V1__BrokerHello *hel
         link->workers[i] = pr_strdup(hello->workers[i]);
 }
 
+/* A broker that is new to us has heard no worker yet: if we hear no other, nobody's silence counts before now. */
+static void became_live(io_t *io, link_t *link)
+{
+    bool alone = true;
+    for (int i = 0; i < io->nlinks; i++) {
+        const link_t *other = &io->links[i];
+        if (other != link && other->live && io->now_ms - other->heard_at_ms < DEAF_MS)
+            alone = false;
+    }
+    link->live = true;
+    if (alone)
+        pr_sched_deaf(io->sched, io->now_ms);
+}
+
 static void on_broker_hello(io_t *io, link_t *link, const Postrider__V1__BrokerHello *hello)
 {
     remember_workers(link, hello);
@@ -156,8 +171,8 @@ static void on_broker_hello(io_t *io, link_t *link, const Postrider__V1__BrokerH
     }
     if (hello->instance.len == 16)
         memcpy(link->instance, hello->instance.data, 16);
-    if (hello->greeting == link->greeting)
-        link->live = true;
+    if (hello->greeting == link->greeting && !link->live)
+        became_live(io, link);
 }
 
 static void on_grant(link_t *link, const Postrider__V1__Grant *grant)
@@ -291,9 +306,6 @@ static void on_state(void *arg, int64_t now_ms)
 
 bool bus_deaf(const io_t *io)
 {
-    enum {
-        DEAF_MS = 1500
-    }; /* a broker speaks each second, and passes on what workers say each 250 ms */
     for (int i = 0; i < io->nlinks; i++)
         if (io->now_ms - io->links[i].heard_at_ms < DEAF_MS)
             return false;
