@@ -213,6 +213,9 @@ static void on_worker_hello(io_t *io, link_t *link, pr_bytes_t route,
     for (size_t i = 0; i < hello->n_kinds; i++)
         if (hello->kinds[i] < 32)
             entry.kinds |= 1u << hello->kinds[i];
+    /* Workers that lost their brokers find us one after the other: the first must not prove that the others are dead. */
+    if (!pr_roster_worker_by_id(link->roster, hello->worker_id))
+        pr_sched_deaf(io->sched, io->now_ms);
     if (pr_roster_worker_hello(link->roster, &entry, io->now_ms, NULL) != PR_OK)
         return;
     answer_worker(io, link, route, hello->greeting, false);
