@@ -525,10 +525,10 @@ void rows_reconnect(io_t *io)
 {
     adoption_t *adoption = &io->adoption;
     io->loading_new = io->loading_endpoints = io->loading_cancelled = false;
+    /* another server may have taken over, whose transaction ids are lower */
+    io->endpoints_known = false;
     if (!io->cursors_known && !adoption->active)
-        return; /* nothing was read yet */
-    io->endpoints_known =
-        false; /* another server may have taken over, whose transaction ids are lower */
+        return; /* nothing else was read yet */
     int64_t low[PR_SCHED_CLASSES];
     batch_low(io, low);
     for (int c = 0; c < PR_SCHED_CLASSES; c++) {
