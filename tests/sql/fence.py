@@ -4,6 +4,8 @@
 The four fences that look right let one stale row through each; the one in use none. Then the real statement,
 scheduler/apply_results, against end_session: replays, doubles, and a late write after the takeover.
 """
+import time
+
 from pg import Session, actor_url, blocked, finish, is_, ok, statement, until
 
 admin, stale, fresh = Session(), Session(), Session()
@@ -82,11 +84,14 @@ is_(len(applied(owner.run(apply([(j[1][0], int(j[1][1]) ^ 1, 1, 1, 1)])))), 0, "
 # a batch under way when the other takes over: either the batch commits first, or nothing of it is written
 owner.run("BEGIN")
 owner.run(apply([(j[1][0], j[1][1], 1, 1, 1)]))
+begin = time.monotonic()
 other.send("SELECT postrider.end_session('%s')" % sid)
 until(lambda: blocked(admin, other) or other.done(), "the takeover waits for the batch")
-owner.run("COMMIT")
+owner.fails("COMMIT")  # no matter: the word that its connection ends may come in one piece with the answer
+in_time = time.monotonic() - begin < 1.0  # a takeover waits a second, which a busy machine may need up to here
 is_(other.wait()[0][0], "t", "the takeover comes after the batch under way")
-is_(admin.value("SELECT count(*) FROM postrider.attempt"), "4", "whose outcome is written")
+left = admin.run("SELECT (SELECT count(*) FROM postrider.attempt), (SELECT count(*) FROM postrider.job WHERE seq = %s)" % j[1][0])[0]
+ok(left == ["4", "0"] or (left == ["3", "1"] and not in_time), "whose outcome is written, or nothing of it when it took too long", left)
 until(lambda: admin.value("SELECT count(*) FROM pg_stat_activity WHERE pid = %d" % owner.pid) == "0", "the stale owner's backend is terminated")
 ok(True, "and its connection, still holding the session's lock, is terminated")
 

@@ -66,7 +66,7 @@ class Session:
             self.buffer += chunk.decode()
         return True
 
-    def wait(self, timeout=60.0):
+    def wait(self, timeout=180.0):
         assert self.done(timeout), "no answer within %g s" % timeout
         text, mark, self.buffer = self.buffer.partition(MARK + "\n")
         error = re.search(r"(?:ERROR|FATAL):  (\w{5}): (.*)", text)
@@ -76,7 +76,7 @@ class Session:
             raise PgError("lost", text)
         return [line.split("\t") for line in text.split("\n") if line]
 
-    def run(self, sql, timeout=60.0):
+    def run(self, sql, timeout=180.0):
         self.send(sql)
         return self.wait(timeout)
 
@@ -94,7 +94,7 @@ class Session:
     def close(self):
         if self.psql.poll() is None:
             self.psql.stdin.close()
-            self.psql.wait(20)
+            self.psql.wait(120)
         self.psql.stdout.close()
 
 
@@ -103,7 +103,7 @@ def statement(actor, name):
         return file.read()
 
 
-def until(condition, what, timeout=20.0):
+def until(condition, what, timeout=120.0):
     deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline, "waited in vain: " + what
