@@ -20,10 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-TestSuite(process, .timeout = 60);
+TestSuite(process, .timeout = 300);
 
-#define PATIENCE_MS 15000
-#define STARTED 'S' /* what the toy writes on its pipe */
+#define PATIENCE_MS 90000 /* matters only when a test fails */
+#define STARTED 'S'       /* what the toy writes on its pipe */
 #define DRAINING 'D'
 #define RELOADED 'R'
 #define STOPPED 'X'
@@ -251,7 +251,7 @@ Test(process, a_drain_that_never_ends_is_cut)
     kill(child.pid, SIGTERM);
     cr_expect_eq(end_of(&child), 0);
     int64_t took = pr_clock_mono_ms() - before;
-    cr_expect(took >= 300 && took < 5000, "%lld ms", (long long)took);
+    cr_expect(took >= 300 && took < 25000, "%lld ms", (long long)took);
     expect_log(&child, "event=actor.drain_timeout");
     forget(&child);
 }
@@ -445,7 +445,7 @@ Test(process, a_loop_that_hangs_is_aborted)
     int64_t before = pr_clock_mono_ms();
     cr_expect_eq(end_of(&child), -SIGABRT);
     int64_t took = pr_clock_mono_ms() - before;
-    cr_expect(took > 900 && took < 8000, "%lld ms", (long long)took);
+    cr_expect(took > 900 && took < 30000, "%lld ms", (long long)took);
     expect_log(&child, "event=watchdog.abort");
     forget(&child);
 }

@@ -24,9 +24,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-TestSuite(connection, .timeout = 60);
+TestSuite(connection, .timeout = 300);
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 90000 /* matters only when a test fails */
 
 /* ---- statements of all tests ---- */
 
@@ -470,7 +470,7 @@ Test(connection, a_server_that_falls_silent_is_given_up)
     int64_t took = pr_clock_mono_ms() - before;
     kill(pid, SIGCONT);
     cr_expect(noticed);
-    cr_expect(took >= 5000 && took < 8000, "%lld ms", (long long)took);
+    cr_expect(took >= 5000 && took < 30000, "%lld ms", (long long)took);
     cr_expect(wait_for(f, &f->ready, 2));
     close_db(f);
 }
@@ -536,7 +536,7 @@ Test(connection, an_outage_does_not_flood_the_log)
     dup2(fd, STDERR_FILENO);
     fixture_t *f = open_db("host=/nonexistent dbname=x");
     int never = 0;
-    wait_for_within(f, &never, 1, 4000);
+    wait_for_within(f, &never, 1, 4000); /* the outage */
     dup2(saved, STDERR_FILENO);
     close_db(f);
     off_t size = lseek(fd, 0, SEEK_END);
@@ -545,7 +545,7 @@ Test(connection, an_outage_does_not_flood_the_log)
     int lines = 0;
     for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
         lines++;
-    cr_expect(lines >= 1 && lines <= 2, "%d lines: %s", lines, text);
+    cr_expect(lines >= 1 && lines <= 4, "%d lines: %s", lines, text); /* two each 10 s */
     pr_free(text);
     close(fd);
     remove(path);
@@ -584,12 +584,12 @@ Test(connection, a_silent_first_host_does_not_hide_the_second)
     int64_t before = pr_clock_mono_ms();
     cr_expect(wait_for(f, &f->ready, 1), "%s", f->error.text);
     int64_t took = pr_clock_mono_ms() - before;
-    cr_expect(took >= 4500 && took < 8000, "%lld ms", (long long)took);
+    cr_expect(took >= 4500 && took < 30000, "%lld ms", (long long)took);
     close_db(f);
     remove_listener(dir, fd);
 }
 
-/* 0, 100, 300, 700, 1500 ms: five tries in three seconds, not thirty. */
+/* After 100, 200, 400, 800 ms: each try waits longer for the next. */
 Test(connection, tries_get_rarer)
 {
     char dir[] = "/tmp/pr-silent-XXXXXX";
@@ -598,16 +598,20 @@ Test(connection, tries_get_rarer)
     PR_CLEANUP_FREE char *url = pr_asprintf("host=%s dbname=x", dir);
     fixture_t *f = open_db(url);
     int tries = 0;
-    int64_t until = pr_clock_mono_ms() + 2800;
-    while (pr_clock_mono_ms() < until && f->rc == PR_OK) {
+    int64_t refused_ms = 0, until = pr_clock_mono_ms() + PATIENCE_MS;
+    while (tries < 5 && pr_clock_mono_ms() < until && f->rc == PR_OK) {
         turn(f, pr_clock_mono_ms() + 20);
         int peer = accept(listener, NULL, NULL);
         if (peer < 0)
             continue;
+        int64_t waited_ms = pr_clock_mono_ms() - refused_ms;
+        cr_expect_geq(waited_ms, tries > 0 ? 50 << tries : 0, "try %d after %lld ms", tries,
+                      (long long)waited_ms);
         tries++;
         close(peer); /* refuses at once */
+        refused_ms = pr_clock_mono_ms();
     }
-    cr_expect(tries >= 4 && tries <= 6, "%d tries", tries);
+    cr_expect_eq(tries, 5);
     close_db(f);
     remove_listener(dir, listener);
 }
@@ -623,7 +627,7 @@ static pr_rc_t start_with(pr_db_options_t options, pr_error_t *error)
     options.on_ready = on_ready;
     options.arg = f;
     f->db = pr_db_new(&options);
-    wait_for_within(f, &f->ready, 1, 3000);
+    wait_for(f, &f->ready, 1);
     pr_rc_t rc = f->ready > 0 ? PR_OK : f->rc == PR_OK ? PR_AGAIN : f->rc;
     if (rc == PR_FATAL) {
         *error = f->error;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-TestSuite(loop, .timeout = 30);
+TestSuite(loop, .timeout = 300);
 
 /* What ran, in its order: one letter a handler. */
 static char ran[256];
@@ -76,9 +76,9 @@ Test(loop, an_input_with_something_left_is_served_again_without_sleep, .init = s
     pr_loop_add_fd(loop, ends[0], POLLIN, run_letter, "f"); /* reads nothing: all is left over */
     int64_t before = pr_clock_mono_ms();
     for (int i = 0; i < 5; i++)
-        turn(10000);
+        turn(60000);
     cr_expect_str_eq(ran, "fffff");
-    cr_expect_lt(pr_clock_mono_ms() - before, 5000);
+    cr_expect_lt(pr_clock_mono_ms() - before, 30000);
     close(ends[0]);
     close(ends[1]);
 }
@@ -130,14 +130,10 @@ Test(loop, a_timer_once_and_a_timer_again_and_again, .init = setup, .fini = tear
     int64_t start = pr_clock_mono_ms();
     int once = pr_loop_add_timer(loop, start + 20, 0, run_letter, "o");
     pr_loop_add_timer(loop, start + 50, 50, run_letter, "p");
-    while (pr_clock_mono_ms() < start + 230)
+    while (strlen(ran) < 5)
         turn(1000);
-    size_t periods = 0;
-    for (const char *at = ran; *at != '\0'; at++)
-        periods += *at == 'p';
-    cr_expect_eq(ran[0], 'o');
-    cr_expect_null(strchr(ran + 1, 'o'));
-    cr_expect(periods >= 3 && periods <= 5, "%s", ran);
+    cr_expect_str_eq(ran, "opppp");
+    cr_expect_geq(pr_clock_mono_ms() - start, 195, "not sooner than each is due");
 
     ran[0] = '\0';
     memset(ran, 0, sizeof ran);
@@ -152,13 +148,13 @@ Test(loop, it_sleeps_until_the_nearest_timer_and_not_longer_than_told, .init = s
     int64_t before = pr_clock_mono_ms();
     turn(60);
     int64_t took = pr_clock_mono_ms() - before;
-    cr_expect(took >= 55 && took < 1000, "%lld", (long long)took);
+    cr_expect(took >= 55 && took < 30000, "%lld", (long long)took);
 
     int timer = pr_loop_add_timer(loop, pr_clock_mono_ms() + 40, 0, run_a, NULL);
     before = pr_clock_mono_ms();
-    turn(10000);
+    turn(60000);
     took = pr_clock_mono_ms() - before;
-    cr_expect(took >= 35 && took < 1000, "%lld", (long long)took);
+    cr_expect(took >= 35 && took < 30000, "%lld", (long long)took);
     cr_expect_str_eq(ran, "a");
 
     pr_loop_timer_at(loop, timer, INT64_MAX);
@@ -171,8 +167,8 @@ Test(loop, asked_for_another_turn_it_does_not_sleep, .init = setup, .fini = tear
 {
     int64_t before = pr_clock_mono_ms();
     pr_loop_again(loop);
-    turn(5000);
-    cr_expect_lt(pr_clock_mono_ms() - before, 2500);
+    turn(60000);
+    cr_expect_lt(pr_clock_mono_ms() - before, 30000);
     before = pr_clock_mono_ms();
     turn(50);
     cr_expect_geq(pr_clock_mono_ms() - before, 45, "once");
@@ -198,7 +194,7 @@ Test(loop, a_socket_with_a_budget_gives_one_message_a_turn, .init = setup, .fini
     cr_assert(pr_socket_connect(push, address, &error) == PR_OK, "%s", error.text);
     pr_loop_add_socket(loop, pull, on_socket, pull);
 
-    int64_t until = pr_clock_mono_ms() + 10000;
+    int64_t until = pr_clock_mono_ms() + 60000;
     for (const char *what = "12"; *what != '\0'; what++) {
         while (pr_socket_send(push, pr_bytes(NULL, 0), pr_bytes(what, 1)) != PR_OK &&
                pr_clock_mono_ms() < until)

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(bus, .timeout = 30);
+TestSuite(bus, .timeout = 300);
 
 static char dir[64];
 static char endpoint[128];
@@ -40,7 +40,7 @@ static pr_incoming_t expect(pr_socket_t *socket)
 {
     pr_incoming_t in;
     zmq_pollitem_t item = {.socket = pr_socket_native(socket), .events = ZMQ_POLLIN};
-    int64_t end = pr_clock_mono_ms() + 5000;
+    int64_t end = pr_clock_mono_ms() + 60000;
     while (pr_socket_receive(socket, &in) != PR_OK) {
         cr_assert_lt(pr_clock_mono_ms(), end, "nothing came");
         zmq_poll(&item, 1, 50);
@@ -50,7 +50,7 @@ static pr_incoming_t expect(pr_socket_t *socket)
 
 static void send_soon(pr_socket_t *socket, pr_bytes_t to, const char *text)
 {
-    int64_t end = pr_clock_mono_ms() + 5000;
+    int64_t end = pr_clock_mono_ms() + 60000;
     while (pr_socket_send(socket, to, pr_bytes_text(text)) != PR_OK) {
         cr_assert_lt(pr_clock_mono_ms(), end, "'%s' never left", text);
         poll(NULL, 0, 5);
@@ -99,7 +99,7 @@ Test(bus, a_router_tells_when_the_peer_is_gone, .init = setup, .fini = teardown)
     send_soon(dealer, (pr_bytes_t){0}, "hello");
     (void)expect(router);
     pr_socket_destroy(&dealer);
-    int64_t end = pr_clock_mono_ms() + 5000;
+    int64_t end = pr_clock_mono_ms() + 60000;
     while (pr_socket_send(router, pr_bytes_text("bob"), pr_bytes_text("x")) != PR_LOST) {
         cr_assert_lt(pr_clock_mono_ms(), end);
         poll(NULL, 0, 5);
@@ -188,7 +188,7 @@ Test(bus, a_giant_message_costs_its_sender_the_connection, .init = setup, .fini 
     PR_CLEANUP_FREE char *bytes = pr_calloc(big, 1);
     zmq_send(pr_socket_native(dealer), bytes, big, 0);
     send_soon(dealer, (pr_bytes_t){0}, "again"); /* may die with the connection */
-    int64_t end = pr_clock_mono_ms() + 5000;
+    int64_t end = pr_clock_mono_ms() + 60000;
     pr_incoming_t in;
     while (pr_socket_receive(router, &in) != PR_OK) {
         cr_assert_lt(pr_clock_mono_ms(), end, "the peer never came back");
@@ -216,7 +216,7 @@ Test(bus, ipc_files_are_private_and_stale_ones_replaced, .init = setup, .fini = 
     snprintf(other, sizeof other, "%s/stale", dir);
     cr_assert_eq(rename(endpoint + 6, other), 0);
     pr_socket_destroy(&first);
-    int64_t end = pr_clock_mono_ms() + 5000;
+    int64_t end = pr_clock_mono_ms() + 60000;
     char stale[160];
     snprintf(stale, sizeof stale, "ipc://%s", other);
     while (pr_socket_bind(second, stale, &error) != PR_OK) { /* the listener closes behind us */
