@@ -123,8 +123,8 @@ function(pr_unit_tests root)
       list(PREPEND libs ${own_lib})
     endif()
     target_link_libraries(unit_${name} PRIVATE ${libs})
-    add_test(NAME unit/${stem} COMMAND unit_${name} --timeout 60)
-    set_tests_properties(unit/${stem} PROPERTIES TIMEOUT 180 LABELS unit
+    add_test(NAME unit/${stem} COMMAND unit_${name} --timeout 300)
+    set_tests_properties(unit/${stem} PROPERTIES TIMEOUT 600 LABELS unit
       FAIL_REGULAR_EXPRESSION "Tested: 0 |LeakSanitizer|runtime error:")
   endforeach()
 endfunction()

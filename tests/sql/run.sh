@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 420
+# timeout: 600
 # tests/sql/run.sh [PATTERN]: the database's own tests, on a real Postgres 15 of their own (fsync off).
 #
 # Applies sql/migrations to a template database once; each tests/sql/*.sql (pgTAP, through psql) and *.py (several

@@ -14,6 +14,7 @@ import ctypes
 import glob
 import json
 import os
+import random
 import secrets
 import select
 import shutil
@@ -26,7 +27,7 @@ import threading
 import time
 import traceback
 
-from judged import Program, Tap, wait_for
+from judged import PATIENCE, Program, Tap, wait_for
 
 HOME = os.environ.get("POSTRIDER_HOME") or os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILD = os.environ.get("BUILD_DIR") or os.path.join(HOME, "build", "release")
@@ -38,7 +39,7 @@ SETTINGS = {
     "http.allow_plain": "true",
     "http.allow_addresses": "127.0.0.0/8",
 }
-PATIENCE_S = 30.0  # for what takes milliseconds on a machine that has nothing else to do
+PATIENCE_S = 30.0  # for what takes milliseconds on a machine that has nothing else to do; wait_for() multiplies it
 
 
 class PgError(Exception):
@@ -243,7 +244,7 @@ class Actor:
 
     def stop(self, seconds=PATIENCE_S):
         self.process.terminate()
-        return self.process.wait(seconds)
+        return self.process.wait(seconds * PATIENCE)
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
@@ -361,6 +362,14 @@ class Rig:
             self.cli("merchant", "add", name, "--url", url.format(address=self.sandbox.address, name=name), *words)
         return list(names)
 
+    def endpoints_known(self):
+        """Until the scheduler has seen every change of endpoints made so far: it has delivered to one made later (it asks for
+        all changes at once). Ids of what this took."""
+        name = f"later{len(self.journal())}"
+        ids = self.enqueue(self.merchants([name]), 1, name)
+        wait_for(lambda: self.accepted()[ids[0]], PATIENCE_S, "the scheduler to know an endpoint made later")
+        return ids
+
     def enqueue(self, merchants, count, orders="o", columns=""):
         """count notifications in one transaction, round the merchants; their ids, as the journal writes them."""
         names = "{" + ",".join(merchants) + "}"
@@ -410,7 +419,7 @@ class Rig:
         statuses = dict(self.sql("select status, count(*) from postrider.notification_status group by 1"))
         want = {"delivered": str(len(ids) - dead), "dead": str(dead)}
         tap.equal(statuses, {key: value for key, value in want.items() if value != "0"}, f"{what}on record as they ended")
-        tap.equal(self.sql("select salt, try, count(*) from postrider.attempt group by 1, 2 having count(*) > 1"), [],
+        tap.equal(self.sql("select outbox_id, endpoint, try, count(*) from postrider.attempt group by 1, 2, 3 having count(*) > 1"), [],
                   f"{what}no token twice")
 
     def in_flight(self, merchants):
@@ -460,9 +469,20 @@ class Supervised:
             return None  # it is being killed just now
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        return one.getsockname()[1]
+def free_ports(count=1, apart=0):
+    """The first of `count` free TCP ports in a row (and of as many, `apart` further on). None from the kernel's range for outgoing
+    connections: one of those may be taken by anybody's connection while its server is being restarted."""
+    while True:
+        first, held = random.randrange(10000, 30000), []
+        try:
+            for port in [first + n + gap for gap in {0, apart} for n in range(count)]:
+                held.append(socket.create_server(("127.0.0.1", port)))
+            return first
+        except OSError:
+            continue
+        finally:
+            for one in held:
+                one.close()
 
 
 def tcp_states(port, address=None):

@@ -16,7 +16,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
-TestSuite(statements, .timeout = 60);
+TestSuite(statements, .timeout = 300);
 
 static void on_ready(void *arg)
 {
@@ -38,7 +38,7 @@ static void expect_prepared(const char *role, const pr_statement_t *statements, 
     pr_db_t *db = pr_db_new(&options);
     pr_rc_t rc = PR_OK;
     pr_error_t error = {0};
-    int64_t until = pr_clock_mono_ms() + 20000;
+    int64_t until = pr_clock_mono_ms() + 90000;
     while (!ready && rc == PR_OK && pr_clock_mono_ms() < until) {
         struct pollfd item = {.fd = pr_db_fd(db), .events = pr_db_events(db)};
         poll(&item, item.fd >= 0 ? 1 : 0, 50);

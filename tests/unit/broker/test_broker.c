@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(broker, .timeout = 20);
+TestSuite(broker, .timeout = 300);
 
 enum { NOTIFY = 1 << 1 };
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-TestSuite(args, .timeout = 10);
+TestSuite(args, .timeout = 300);
 
 static const pr_arg_t options[] = {
     {"url", PR_ARG_TEXT, "URL", "where", 0, 0},

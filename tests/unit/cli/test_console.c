@@ -3,7 +3,7 @@
 
 #include <criterion/criterion.h>
 
-TestSuite(console, .timeout = 10);
+TestSuite(console, .timeout = 300);
 
 Test(console, times_are_utc_with_milliseconds)
 {

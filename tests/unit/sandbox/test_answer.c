@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-TestSuite(answer, .timeout = 20);
+TestSuite(answer, .timeout = 300);
 
 #define SEED 42
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(check, .timeout = 20);
+TestSuite(check, .timeout = 300);
 
 #define SECRET "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 #define OTHER "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-TestSuite(ledger, .timeout = 30);
+TestSuite(ledger, .timeout = 300);
 
 static pr_notify_id_t id_of(uint64_t number)
 {

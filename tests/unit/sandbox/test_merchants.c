@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-TestSuite(merchants, .timeout = 20);
+TestSuite(merchants, .timeout = 300);
 
 static const char *temper_of(pr_merchants_t *merchants, const char *name)
 {

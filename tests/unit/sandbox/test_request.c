@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-TestSuite(request, .timeout = 20);
+TestSuite(request, .timeout = 300);
 
 #define MAX_BODY 100
 

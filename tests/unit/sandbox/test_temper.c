@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-TestSuite(temper, .timeout = 20);
+TestSuite(temper, .timeout = 300);
 
 Test(temper, reads_what_it_should)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-TestSuite(circuit_breaker, .timeout = 20);
+TestSuite(circuit_breaker, .timeout = 300);
 
 #define DAY_MS (24LL * 3600 * 1000)
 

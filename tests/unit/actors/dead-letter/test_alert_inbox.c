@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(alert_inbox, .timeout = 10);
+TestSuite(alert_inbox, .timeout = 300);
 
 static pr_alert_inbox_t inbox;
 

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-TestSuite(dead_letter, .timeout = 10);
+TestSuite(dead_letter, .timeout = 300);
 
 static const pr_dead_policy_t policy = {.period_ms = {[PR_CHORE_SCAN] = 5000,
                                                       [PR_CHORE_ANNOUNCE] = 1000,

@@ -106,7 +106,7 @@ static uint32_t owed_job(pr_notifier_t *it, int64_t seq, bool delivered, int64_t
     return slot;
 }
 
-TestSuite(notifier, .timeout = 20);
+TestSuite(notifier, .timeout = 300);
 
 Test(notifier, a_job_is_made_told_and_forgotten)
 {

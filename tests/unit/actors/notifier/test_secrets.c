@@ -44,7 +44,7 @@ static void seal(const char *merchant, const char *text, uint32_t nonce, pr_buff
     cr_assert_eq(pr_seal(&key, merchant, pr_bytes_text(text), bytes, out, NULL), PR_OK);
 }
 
-TestSuite(secrets, .timeout = 20);
+TestSuite(secrets, .timeout = 300);
 
 Test(secrets, a_key_file_is_needed)
 {

@@ -3,7 +3,7 @@
 
 #include <criterion/criterion.h>
 
-TestSuite(outbox_relay, .timeout = 10);
+TestSuite(outbox_relay, .timeout = 300);
 
 static const pr_relay_policy_t policy = {.busy_ms = 2, .idle_ms = 25, .scan_ms = 3000};
 

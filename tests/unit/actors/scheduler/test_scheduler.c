@@ -5,7 +5,7 @@
 #include "actors/scheduler/scheduler_state.h"
 #include "tests/unit/actors/scheduler/harness.h"
 
-TestSuite(scheduler, .timeout = 30);
+TestSuite(scheduler, .timeout = 300);
 
 Test(scheduler, a_job_leaves_and_is_delivered)
 {

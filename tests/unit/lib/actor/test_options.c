@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(options, .timeout = 30);
+TestSuite(options, .timeout = 300);
 
 static pr_rc_t load(const char *yaml, const char *const *overrides, pr_config_t **out,
                     pr_error_t *error)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-TestSuite(alloc, .timeout = 20);
+TestSuite(alloc, .timeout = 300);
 
 typedef struct {
     int destroyed;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-TestSuite(buffer, .timeout = 20);
+TestSuite(buffer, .timeout = 300);
 
 Test(buffer, is_empty_text_before_the_first_append)
 {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-TestSuite(duration, .timeout = 20);
+TestSuite(duration, .timeout = 300);
 
 Test(duration, reads_what_people_write)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-TestSuite(error, .timeout = 20);
+TestSuite(error, .timeout = 300);
 
 Test(error, returns_the_code_with_and_without_a_place_for_details)
 {

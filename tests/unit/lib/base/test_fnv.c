@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-TestSuite(fnv, .timeout = 20);
+TestSuite(fnv, .timeout = 300);
 
 /* The 64-bit test vectors of draft-eastlake-fnv, appendix C. */
 Test(fnv, gives_the_published_values)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-TestSuite(json_scan, .timeout = 20);
+TestSuite(json_scan, .timeout = 300);
 
 static pr_rc_t check(const char *text, pr_json_t *out)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-TestSuite(log, .timeout = 20);
+TestSuite(log, .timeout = 300);
 
 static int saved_stderr;
 static int capture;

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-TestSuite(map, .timeout = 30);
+TestSuite(map, .timeout = 300);
 
 #define KEYS 4096
 

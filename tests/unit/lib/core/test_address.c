@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(address, .timeout = 20);
+TestSuite(address, .timeout = 300);
 
 static pr_ip_t ip(const char *text)
 {

@@ -3,7 +3,7 @@
 
 #include <criterion/criterion.h>
 
-TestSuite(allowance, .timeout = 20);
+TestSuite(allowance, .timeout = 300);
 
 static const uint64_t TEN[PR_CLASSES] = {10, 10, 10};
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-TestSuite(breaker, .timeout = 30);
+TestSuite(breaker, .timeout = 300);
 
 #define OPEN_MS PR_BREAKER_OPEN_MS
 

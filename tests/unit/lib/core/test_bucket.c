@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-TestSuite(bucket, .timeout = 20);
+TestSuite(bucket, .timeout = 300);
 
 static int drain(pr_bucket_t *bucket, int64_t now_ms)
 {

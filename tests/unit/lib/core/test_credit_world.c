@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-TestSuite(credit_world, .timeout = 60);
+TestSuite(credit_world, .timeout = 300);
 
 enum { WORKERS = 3, SCHEDULERS = 2, PEERS = WORKERS + SCHEDULERS, QUEUE = 4096, SLOTS = 21 };
 

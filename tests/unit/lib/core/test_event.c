@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-TestSuite(event, .timeout = 20);
+TestSuite(event, .timeout = 300);
 
 Test(event, names_are_words_joined_by_dots)
 {

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-TestSuite(fsm, .timeout = 20);
+TestSuite(fsm, .timeout = 300);
 
 typedef struct {
     int from, to;

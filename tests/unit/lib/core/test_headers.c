@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-TestSuite(headers, .timeout = 20);
+TestSuite(headers, .timeout = 300);
 
 Test(headers, only_what_does_no_harm_goes_out)
 {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-TestSuite(judge, .timeout = 20);
+TestSuite(judge, .timeout = 300);
 
 static pr_rule_t rule_of(const char *text)
 {

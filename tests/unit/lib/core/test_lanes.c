@@ -3,7 +3,7 @@
 
 #include <criterion/criterion.h>
 
-TestSuite(lanes, .timeout = 20);
+TestSuite(lanes, .timeout = 300);
 
 static const uint32_t SHARES[PR_CLASSES] = {20, 10, 5};
 

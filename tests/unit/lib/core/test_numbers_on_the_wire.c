@@ -11,7 +11,7 @@
 #include <ctype.h>
 #include <string.h>
 
-TestSuite(numbers_on_the_wire, .timeout = 20);
+TestSuite(numbers_on_the_wire, .timeout = 300);
 
 /* "THROTTLED" in RESULT_THROTTLED and "throttled" are one name. */
 static bool same_name(const char *proto, const char *prefix, const char *core)

@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-TestSuite(priority, .timeout = 20);
+TestSuite(priority, .timeout = 300);
 
 Test(priority, follows_from_what_was_asked_the_amount_and_the_tier)
 {

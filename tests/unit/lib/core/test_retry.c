@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(retry, .timeout = 30);
+TestSuite(retry, .timeout = 300);
 
 static pr_retry_policy_t must(const char *text)
 {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
-TestSuite(retry_after, .timeout = 30);
+TestSuite(retry_after, .timeout = 300);
 
 #define SUNDAY_1994 784111777 /* Sun, 06 Nov 1994 08:49:37 GMT, RFC 9110's own example */
 #define DAY_MS PR_RETRY_AFTER_CAP_MS

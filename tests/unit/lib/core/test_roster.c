@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-TestSuite(roster, .timeout = 30);
+TestSuite(roster, .timeout = 300);
 
 enum { NOTIFY = 1 << 1 };
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-TestSuite(url, .timeout = 20);
+TestSuite(url, .timeout = 300);
 
 Test(url, reads_scheme_host_port_and_target)
 {

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-TestSuite(db_parts, .timeout = 30);
+TestSuite(db_parts, .timeout = 300);
 
 Test(db_parts, each_sqlstate_says_what_to_do_next)
 {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-TestSuite(base64, .timeout = 20);
+TestSuite(base64, .timeout = 300);
 
 Test(base64, agrees_with_the_vectors_of_rfc_4648)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(form, .timeout = 20);
+TestSuite(form, .timeout = 300);
 
 static const char *encoded(const pr_form_t *form)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(seal, .timeout = 20);
+TestSuite(seal, .timeout = 300);
 
 static const uint8_t nonce[PR_SEAL_NONCE_BYTES] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 

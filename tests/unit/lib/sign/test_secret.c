@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(secret, .timeout = 20);
+TestSuite(secret, .timeout = 300);
 
 static pr_rc_t parse(const char *text, pr_secret_t *out)
 {

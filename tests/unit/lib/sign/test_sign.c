@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(sign, .timeout = 20);
+TestSuite(sign, .timeout = 300);
 
 #define ID "msg_p5jXN8AQM9LWM0D4loKWxJek"
 #define TIMESTAMP 1614265330

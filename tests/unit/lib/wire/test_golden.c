@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(golden, .timeout = 20);
+TestSuite(golden, .timeout = 300);
 
 enum { TEXT_MAX = 64 * 1024, KINDS = 20 };
 

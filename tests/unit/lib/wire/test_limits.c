@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-TestSuite(limits, .timeout = 20);
+TestSuite(limits, .timeout = 300);
 
 static bool needs_max(ProtobufCType type)
 {
