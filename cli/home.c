@@ -20,6 +20,7 @@
 
 #define FILE_MAX_BYTES 65536
 #define WALK_FDS 16
+#define LOCK_FD_MIN 20
 
 static pr_rc_t failed(pr_error_t *error, const char *verb, const char *path)
 {
@@ -185,7 +186,14 @@ void pr_home_remove(const char *path)
 
 int pr_home_lock(const char *path)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int low = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (low < 0) {
+        return -1;
+    }
+    /* Out of the way of the descriptors that supervisors give a meaning (3: readiness): a process
+     * that got another file under this number would not hold the lock. */
+    int fd = fcntl(low, F_DUPFD_CLOEXEC, LOCK_FD_MIN);
+    close(low);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         close(fd);
         fd = -1;
@@ -202,6 +210,23 @@ bool pr_home_locked(const char *path)
     bool held = flock(fd, LOCK_SH | LOCK_NB) != 0;
     close(fd);
     return held;
+}
+
+pr_rc_t pr_home_check_owner(const char *state_dir, pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *lock = pr_asprintf("%s/run/lock", state_dir);
+    if (access(lock, R_OK | W_OK) == 0 || errno != EACCES) {
+        return PR_OK; /* no lock: nobody's */
+    }
+    struct stat found;
+    char owner[32] = "another user";
+    if (stat(lock, &found) == 0) {
+        snprintf(owner, sizeof(owner), "uid %u", (unsigned)found.st_uid);
+    }
+    return pr_error_set(error, PR_FATAL, "home", "EACCES",
+                        "the topology in %s belongs to %s: be that user, or set POSTRIDER_STATE to "
+                        "a directory of your own",
+                        state_dir, owner);
 }
 
 static bool names_its_own(int argc, char **argv)

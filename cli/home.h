@@ -41,6 +41,9 @@ void pr_home_remove(const char *path);
 /* A lock file, held by every process that inherits the descriptor. -1: somebody holds it. */
 int pr_home_lock(const char *path);
 bool pr_home_locked(const char *path);
+/* PR_FATAL with whose it is when another user's topology lies in the directory, so that this one
+ * can tell neither whether it runs nor stop it. */
+PR_CHECK pr_rc_t pr_home_check_owner(const char *state_dir, pr_error_t *error);
 
 /* Commands beside a running topology use its database and bus: sets the values of run/env that
  * the environment lacks, unless the caller names a configuration of its own (POSTRIDER_CONFIG,

@@ -13,6 +13,8 @@
 #include "cli/merchant_secret.h"
 #include "cli/merchant_settings.h"
 #include "cli/notification.h"
+#include "core/address.h"
+#include "core/url.h"
 #include "sql/cli.h"
 
 #include <inttypes.h>
@@ -69,6 +71,39 @@ static const pr_column_t show_columns[] = {
     {"created_at", PR_COLUMN_TIME, false}, {NULL, PR_COLUMN_NONE, false},
 };
 /* clang-format on */
+
+/* As in the notifier: an address on the allow-list is an exception from the rule of https. */
+static bool is_allowed(const pr_console_t *console, const pr_url_t *url)
+{
+    pr_ip_t ip;
+    pr_error_t error;
+    pr_allow_list_t allow = {0};
+    const char *const *items = NULL;
+    int count = pr_config_list(console->config, "http.allow_addresses", &items);
+    for (int i = 0; i < count; i++) {
+        if (pr_allow_add(&allow, items[i], strlen(items[i]), &error) != PR_OK) {
+            return false; /* the notifier would not start */
+        }
+    }
+    return (url->host_is_ipv4 || url->host_is_ipv6) &&
+           pr_ip_parse(url->host, strlen(url->host), &ip) && pr_allow_has(&allow, &ip, url->port);
+}
+
+/* The notifiers decide, by their configuration; this is the one that the command sees. */
+static void warn_if_refused(const pr_console_t *console, const char *text)
+{
+    pr_url_t url;
+    pr_error_t error;
+    if (text == NULL || pr_url_parse(text, &url, &error) != PR_OK || url.https ||
+        pr_config_bool(console->config, "http.allow_plain") || is_allowed(console, &url)) {
+        return;
+    }
+    fputs(
+        "postrider: warning: deliveries to an http:// URL are refused: use https://, or allow\n"
+        "plain HTTP (http.allow_plain: true, or POSTRIDER_HTTP_ALLOW_PLAIN=true) and restart the\n"
+        "notifiers\n",
+        stderr);
+}
 
 /* Whether the merchant is known: *known. */
 static int look_up(pr_console_t *console, const char *merchant_id, bool *known)
@@ -129,6 +164,7 @@ static int insert(pr_console_t *console, const pr_args_t *args, bool known, json
         pr_console_query(console, known ? PR_SQL_CLI_ENDPOINT_ADD : PR_SQL_CLI_MERCHANT_ADD, &rows);
     if (code == PR_EXIT_OK) {
         print_added(console, id, pr_rows_i64(rows, 0, 0), secret);
+        warn_if_refused(console, pr_args_text(args, "url"));
     }
     return code;
 }
@@ -315,6 +351,7 @@ static int merchant_set(const pr_args_t *args)
     }
     if (code == PR_EXIT_OK) {
         code = print_merchant(&console, args->positional[0]);
+        warn_if_refused(&console, pr_args_text(args, "url"));
     }
     pr_console_close(&console);
     json_decref(settings);

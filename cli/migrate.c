@@ -279,15 +279,9 @@ static void print_text(const arguments_t *arguments, const report_t *report)
         printf("rebased: %" PRId64 " outbox rows will be handed over\n", report->handed_over);
 }
 
-static pr_rc_t work(const arguments_t *arguments, const pr_config_t *config, report_t *report,
+static pr_rc_t work(const arguments_t *arguments, const char *url, report_t *report,
                     pr_error_t *error)
 {
-    const char *url = arguments->url;
-    if (url == NULL)
-        url = pr_config_text(config, "database.url");
-    if (url[0] == '\0')
-        return pr_error_set(error, PR_BAD, "migrate", "",
-                            "no database: give --database-url or POSTRIDER_DATABASE_URL");
     PR_CLEANUP(pr_db_sync) pr_db_sync_t *db = NULL;
     pr_rc_t rc = pr_db_sync_connect(url, NULL, &db, error);
     if (rc == PR_OK)
@@ -311,8 +305,15 @@ int pr_migrate_main(int argc, char **argv)
         fprintf(stderr, "postrider migrate: %s\n", error.text);
         return PR_EXIT_USAGE;
     }
+    const char *url =
+        arguments.url != NULL ? arguments.url : pr_config_text(config, "database.url");
+    if (url[0] == '\0') {
+        fputs("postrider migrate: no database: give --database-url or POSTRIDER_DATABASE_URL\n",
+              stderr);
+        return PR_EXIT_USAGE;
+    }
     report_t report = {.handed_over = -1};
-    pr_rc_t rc = work(&arguments, config, &report, &error);
+    pr_rc_t rc = work(&arguments, url, &report, &error);
     if (rc != PR_OK) {
         fprintf(stderr, "postrider migrate: %s%s%s\n", error.code, error.code[0] ? ": " : "",
                 error.text);

@@ -16,10 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] = "usage: postrider status [--json]\n\n"
                            "Actors with pid, uptime, state and deaths; queue figures. Exit code 1\n"
-                           "when something that should run does not.\n";
+                           "when something that should run does not, or the database cannot be\n"
+                           "asked: then the actors are listed all the same.\n";
 
 /* "ready", "starting" (up, has not said that it is ready), "down", "stopped" (asked to be). */
 static const char *state_name(const pr_service_state_t *state, bool notifies)
@@ -81,24 +83,51 @@ static void print_actors(json_t *actors)
     }
 }
 
+static void print_json(bool running, json_t *actors, json_t *queue)
+{
+    json_t *error = json_object_get(queue, "error");
+    json_t *all = json_pack("{s:b, s:b, s:O, s:O}", "running", running, "database", error == NULL,
+                            "actors", actors, "queue", queue);
+    if (error != NULL) {
+        json_object_set(all, "error", error);
+    }
+    json_dumpf(all, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(all);
+}
+
+/* The actors wait for it and go on by themselves: nothing is to be restarted but it. */
+static void complain_of_database(const char *state_dir, const char *error)
+{
+    PR_CLEANUP_FREE char *cluster = pr_asprintf("%s/postgres", state_dir);
+    fprintf(stderr, "postrider: the database cannot be asked: %s\n", error);
+    if (access(cluster, F_OK) == 0) {
+        fprintf(stderr,
+                "If it is the private one: its log is %s/postgres.log; `postrider down` and\n"
+                "`postrider up` start it again.\n",
+                cluster);
+    }
+}
+
 static int status(const char *state_dir, bool as_json)
 {
     bool running = pr_topology_running(state_dir);
     json_t *actors = running ? look_at_all(state_dir) : json_array();
     json_t *queue = pr_queue_look();
+    const char *error = json_string_value(json_object_get(queue, "error"));
     if (as_json) {
-        json_t *all =
-            json_pack("{s:b, s:O, s:O}", "running", running, "actors", actors, "queue", queue);
-        json_dumpf(all, stdout, JSON_INDENT(2));
-        putchar('\n');
-        json_decref(all);
+        print_json(running, actors, queue);
     } else if (running) {
         print_actors(actors);
         pr_queue_print(queue);
     } else {
         puts("not running");
     }
-    bool well = running && all_ready(actors);
+    if (running && error != NULL) {
+        fflush(stdout);
+        complain_of_database(state_dir, error);
+    }
+    bool well = running && all_ready(actors) && error == NULL;
     json_decref(queue);
     json_decref(actors);
     return well ? PR_EXIT_OK : PR_EXIT_FAILED;
@@ -126,5 +155,10 @@ int pr_status_main(int argc, char **argv)
         return PR_EXIT_USAGE;
     }
     PR_CLEANUP_FREE char *state = pr_home_state_dir();
+    pr_error_t error;
+    if (pr_home_check_owner(state, &error) != PR_OK) {
+        fprintf(stderr, "postrider: %s\n", error.text);
+        return PR_EXIT_FAILED;
+    }
     return status(state, as_json);
 }

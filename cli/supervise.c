@@ -49,24 +49,34 @@ static int report(pr_rc_t rc, const pr_error_t *error)
     return rc == PR_BAD ? PR_EXIT_USAGE : PR_EXIT_FAILED;
 }
 
-/* "notifier=2"; takes text apart, which must outlive args. False when it is not that. */
-static bool parse_scale(up_args_t *args, char *text)
+/* "notifier=2"; takes text apart, which must outlive args. NULL, or what is wrong with it (and
+ * text is whole again: the complaint shows it). */
+static const char *parse_scale(up_args_t *args, char *text)
 {
+    static const char wants[] = "--scale wants ACTOR=N, N from 1 to 32, not ";
     char *equals = strchr(text, '=');
     if (equals == NULL || args->nscale == SCALES_MAX) {
-        return false;
+        return wants;
     }
     *equals = '\0';
     char *end = NULL;
     long count = strtol(equals + 1, &end, 10);
-    if (end == equals + 1 || *end != '\0' || count < 0 || count > COUNT_MAX ||
-        !pr_topology_knows(text)) {
-        *equals = '='; /* the complaint shows all of it */
-        return false;
+    bool number = end != equals + 1 && *end == '\0';
+    const char *wrong = NULL;
+    if (!number || count < 0 || count > COUNT_MAX || !pr_topology_knows(text)) {
+        wrong = wants;
+    } else if (count == 0) {
+        wrong = "a topology needs one of each actor at least, so not --scale ";
+    } else if (count > 1 && strcmp(text, "circuit-breaker") == 0) {
+        wrong = "the circuit-breaker gathers what it must know alone, so not --scale ";
+    }
+    if (wrong != NULL) {
+        *equals = '=';
+        return wrong;
     }
     args->scale[args->nscale] = (pr_scale_t){text, (int)count};
     args->nscale++;
-    return true;
+    return NULL;
 }
 
 /* -1: go on; else the exit code. */
@@ -77,6 +87,7 @@ static int parse_up(up_args_t *args, int argc, char **argv)
         {"scale", required_argument, NULL, 's'},  {"set", required_argument, NULL, 'o'},
         {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
     };
+    const char *complaint = NULL;
     int letter = 0;
     while ((letter = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (letter) {
@@ -87,8 +98,9 @@ static int parse_up(up_args_t *args, int argc, char **argv)
             args->detach = true;
             break;
         case 's':
-            if (!parse_scale(args, optarg)) {
-                return usage(up_help, "--scale wants ACTOR=N, N up to 32, not ", optarg);
+            complaint = parse_scale(args, optarg);
+            if (complaint != NULL) {
+                return usage(up_help, complaint, optarg);
             }
             break;
         case 'o':
@@ -144,10 +156,14 @@ int pr_up_main(int argc, char **argv)
                                      .scale = args.scale};
     pr_error_t error = {0};
     code = report(pr_topology_up(&options, &error), &error);
-    if (code != PR_EXIT_OK || args.detach) {
+    if (code != PR_EXIT_OK) {
         return code;
     }
-    fprintf(stderr, "postrider: up; logs in %s/log; ^C stops it\n", state);
+    fprintf(stderr, "postrider: up; logs in %s/log; %s\n", state,
+            args.detach ? "`postrider down` stops it" : "^C stops it");
+    if (args.detach) {
+        return code;
+    }
     bool asked = stay(state, &stops);
     if (!asked) {
         fputs("postrider: the supervisor is gone; `postrider down` or a crash\n", stderr);
@@ -183,7 +199,12 @@ int pr_down_main(int argc, char **argv)
     }
     PR_CLEANUP_FREE char *state = pr_home_state_dir();
     pr_error_t error = {0};
-    return report(pr_topology_down(state, &error), &error);
+    bool ran = pr_topology_running(state);
+    code = report(pr_topology_down(state, &error), &error);
+    if (code == PR_EXIT_OK) {
+        fprintf(stderr, "postrider: %s\n", ran ? "down" : "it was not up");
+    }
+    return code;
 }
 
 int pr_restart_main(int argc, char **argv)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TEXT_MAX = 16 << 20, WAIT_MS = 1000, BROKERS_TEXT_MAX = 4096 };
 
@@ -80,7 +81,9 @@ static pr_rc_t connect_all(const tap_t *self, const pr_config_t *config, pr_sock
         if (rc != PR_OK) {
             return rc;
         }
-        fprintf(stderr, "tap: listening at %s\n", address);
+        bool nobody = strncmp(address, "ipc://", 6) == 0 && access(address + 6, F_OK) != 0;
+        fprintf(stderr, "tap: listening at %s%s\n", address,
+                nobody ? ", where no broker is yet" : "");
     }
     /* Outcomes are recognised by the tokens of jobs, so a filter by merchant must see all. */
     bool narrow = self->filter.kind && !self->filter.merchant && !self->filter.order;

@@ -5,12 +5,14 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "cli/generated.h"
+#include "cli/holders.h"
 #include "cli/home.h"
 #include "cli/process.h"
 #include "cli/service.h"
 
 #include <dirent.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,6 +299,10 @@ pr_rc_t pr_topology_up(const pr_topology_options_t *options, pr_error_t *error)
     if (rc != PR_OK) {
         return rc;
     }
+    rc = pr_home_check_owner(options->state_dir, error);
+    if (rc != PR_OK) {
+        return rc;
+    }
     int lock = pr_home_lock(lock_path);
     if (lock < 0) {
         return pr_error_set(error, PR_AGAIN, "topology", "", "it is up already (%s): see status",
@@ -319,9 +325,19 @@ pr_rc_t pr_topology_up(const pr_topology_options_t *options, pr_error_t *error)
 
 /* ---- down ---- */
 
-/* Stops these; those that do not within their time are killed. */
-static pr_rc_t stop(const char *state_dir, const pr_service_names_t *names, pr_error_t *error)
+static bool supervised(const char *name, const void *state_dir)
 {
+    pr_service_state_t state;
+    return pr_service_look(state_dir, name, &state) == PR_OK;
+}
+
+/* Stops these; those that do not within their time are killed. Those whose own supervisor is gone
+ * hear nothing: end_orphans() sees to them. */
+static pr_rc_t stop(const char *state_dir, const pr_service_names_t *all, pr_error_t *error)
+{
+    pr_service_names_t chosen;
+    const pr_service_names_t *names = &chosen;
+    choose(all, &chosen, supervised, state_dir);
     for (int i = 0; i < names->count; i++) {
         pr_service_control(state_dir, names->name[i], "-d");
     }
@@ -354,9 +370,37 @@ static bool in_phase(const char *name, const void *arg)
     return phase == key->phase || (phase >= PHASES && key->phase == PHASES - 1);
 }
 
+/* Until the lock is free: nobody of the topology is left. */
+static bool await_free(const char *state_dir, int64_t ms)
+{
+    int64_t deadline = pr_clock_mono_ms() + ms;
+    while (pr_topology_running(state_dir)) {
+        if (pr_clock_mono_ms() > deadline) {
+            return false;
+        }
+        sleep_ms(POLL_MS);
+    }
+    return true;
+}
+
+/* Processes whose supervisor was killed: they still hold the lock that all inherit. */
+static bool end_orphans(const char *state_dir)
+{
+    static const int signals[] = {SIGTERM, SIGKILL};
+    PR_CLEANUP_FREE char *lock = pr_asprintf("%s/run/lock", state_dir);
+    bool free_now = false;
+    for (size_t i = 0; i < PR_COUNT(signals) && !free_now; i++) {
+        pr_holders_signal(lock, signals[i]);
+        free_now = await_free(state_dir, KILL_MS);
+    }
+    return free_now;
+}
+
 static pr_rc_t stop_supervisor(const char *state_dir, const pr_service_names_t *names,
                                pr_error_t *error)
 {
+    pr_service_names_t left;
+    choose(names, &left, supervised, state_dir);
     PR_CLEANUP_FREE char *services = pr_asprintf("%s/run/service", state_dir);
     const char *const argv[] = {"s6-svscanctl", "-t", "--", services, NULL};
     if (pr_process_quiet(argv, NULL) != 0) {
@@ -367,20 +411,20 @@ static pr_rc_t stop_supervisor(const char *state_dir, const pr_service_names_t *
             pr_service_control(state_dir, log, "-xd");
         }
     }
-    int64_t deadline = pr_clock_mono_ms() + SUPERVISOR_MS;
-    while (pr_topology_running(state_dir)) {
-        if (pr_clock_mono_ms() > deadline) {
-            return pr_error_set(error, PR_FATAL, "topology", "",
-                                "processes that hold %s/run/lock do not end", state_dir);
-        }
-        sleep_ms(POLL_MS);
+    /* those that are supervised end by themselves; when nobody is, there is nobody to wait for */
+    if ((left.count > 0 && await_free(state_dir, SUPERVISOR_MS)) || end_orphans(state_dir)) {
+        return PR_OK;
     }
-    return PR_OK;
+    return pr_error_set(error, PR_FATAL, "topology", "",
+                        "processes that hold %s/run/lock do not end", state_dir);
 }
 
 pr_rc_t pr_topology_down(const char *state_dir, pr_error_t *error)
 {
-    pr_rc_t rc = PR_OK;
+    pr_rc_t rc = pr_home_check_owner(state_dir, error);
+    if (rc != PR_OK) {
+        return rc;
+    }
     if (pr_topology_running(state_dir)) {
         pr_service_names_t all;
         pr_topology_services(state_dir, &all);
@@ -416,12 +460,15 @@ pr_rc_t pr_topology_restart(const char *state_dir, const char *actor, pr_error_t
 {
     pr_service_names_t all;
     pr_service_names_t names;
+    pr_rc_t rc = pr_home_check_owner(state_dir, error);
+    if (rc != PR_OK) {
+        return rc;
+    }
     pr_topology_services(state_dir, &all);
     choose(&all, &names, is_of, actor);
     if (names.count == 0 || !pr_topology_running(state_dir)) {
         return pr_error_set(error, PR_BAD, "topology", "", "no service %s is up here", actor);
     }
-    pr_rc_t rc = PR_OK;
     for (int i = 0; i < names.count; i++) { /* one after the other: the rest works on */
         pr_service_names_t one = {.count = 0};
         add_name(&one, names.name[i]);

@@ -33,7 +33,7 @@ typedef struct {
 
 typedef struct {
     const char *actor; /* "notifier" */
-    int count;         /* 0 leaves it out */
+    int count;         /* at least 1 */
 } pr_scale_t;
 
 typedef struct {

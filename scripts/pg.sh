@@ -132,12 +132,23 @@ init() {
     printf "include_if_exists = 'postrider.conf'\n" | as_pg tee -a "$data/postgresql.conf" >/dev/null
 }
 
+# After a crash the number in the file may be another process's by now, another Postgres's even:
+# ours works in our directory.
 running_pid() {
     local pid
     pid=$(head -n 1 "$data/postmaster.pid" 2>/dev/null) || return 1
     kill -0 "$pid" 2>/dev/null || return 1
     [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = postgres ] || return 1
+    [ "$(readlink "/proc/$pid/cwd")" = "$(realpath -- "$data")" ] || return 1
     printf '%s\n' "$pid"
+}
+
+# A crash leaves its lock files behind, and Postgres refuses to start when the number in them is that
+# of any process of its user, be it one that nobody has buried yet (a container without an init). It
+# also finds orphans by them: so only when no process works in the directory.
+forget_dead() {
+    [ -n "$(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$(realpath -- "$data")" 2>/dev/null)" ] ||
+        as_pg rm -f -- "$data/postmaster.pid" "$sockets/.s.PGSQL.$port.lock"
 }
 
 admin_psql() {
@@ -159,6 +170,7 @@ start() {
         fresh=1
     fi
     write_settings "$@"
+    forget_dead
     printf '%s\n' "$sockets" >"$dir/socket"
     log=$dir/postgres.log
     touch "$log"
