@@ -14,6 +14,7 @@
 static const pr_arg_t drain_options[] = {
     {"count", PR_ARG_INT, "N", "notifications committed beforehand (50000)", 1, MOST},
     {"rounds", PR_ARG_INT, "N", "times; medians are reported (1)", 1, 100},
+    {"bare", PR_ARG_FLAG, NULL, "measure the bare parts beside it: libcurl, two statements", 0, 0},
     {"merchants", PR_ARG_INT, "N", "merchants (200)", 10, 10000},
     {"keep", PR_ARG_FLAG, NULL, "leave everything running", 0, 0},
     {0},
@@ -47,6 +48,7 @@ static const pr_arg_t crash_options[] = {
     {"rate", PR_ARG_INT, "R", "notifications a second (500)", 1, 100000},
     {"seconds", PR_ARG_INT, "S", "for so long (30)", 1, 86400},
     {"rounds", PR_ARG_INT, "N", "kills in that time (3)", 1, 100},
+    {"waiting", PR_ARG_INT, "N", "beside so many jobs that wait for later (0)", 0, MOST},
     {"merchants", PR_ARG_INT, "N", "merchants (200)", 10, 10000},
     {"keep", PR_ARG_FLAG, NULL, "leave everything running", 0, 0},
     {0},
@@ -55,6 +57,23 @@ static const pr_arg_t crash_options[] = {
 static const pr_arg_t timers_options[] = {
     {"count", PR_ARG_INT, "N", "timers in the queue (10000000)", 1000, MOST},
     {"seconds", PR_ARG_INT, "S", "to measure lateness (10)", 1, 3600},
+    {0},
+};
+
+static const pr_arg_t idle_options[] = {
+    {"seconds", PR_ARG_INT, "S", "for so long (20)", 1, 86400},
+    {"merchants", PR_ARG_INT, "N", "merchants (200)", 10, 10000},
+    {"keep", PR_ARG_FLAG, NULL, "leave everything running", 0, 0},
+    {0},
+};
+static const pr_arg_t backlog_options[] = {
+    {"waiting", PR_ARG_INT, "N", "jobs that wait for later (10000000)", 1000, MOST},
+    {"count", PR_ARG_INT, "N", "notifications of each drain (20000)", 1, MOST},
+    {"rounds", PR_ARG_INT, "N", "plain, pinned and waiting, in turn (3)", 1, 100},
+    {"seconds", PR_ARG_INT, "S", "of offer in which the scheduler is killed three times (20)", 4,
+     3600},
+    {"merchants", PR_ARG_INT, "N", "merchants (200)", 10, 10000},
+    {"keep", PR_ARG_FLAG, NULL, "leave everything running", 0, 0},
     {0},
 };
 
@@ -81,6 +100,15 @@ static const pr_arg_spec_t crash_spec = {
     "bench crash --actor A [OPTION...]",
     "What a SIGKILL under load loses and repeats, and how long until the next delivery.\n" STAGE,
     crash_options, 0, 0};
+static const pr_arg_spec_t idle_spec = {
+    "bench idle [OPTION...]",
+    "CPU, wake-ups and memory of the topology when nothing is to be done.\n" STAGE, idle_options, 0,
+    0};
+static const pr_arg_spec_t backlog_spec = {
+    "bench backlog [OPTION...]",
+    "The drain beside millions that wait for later, and with a transaction held open elsewhere,\n"
+    "as ratios to the plain one; recovery of a killed scheduler beside them.\n" STAGE,
+    backlog_options, 0, 0};
 static const pr_arg_spec_t timers_spec = {
     "bench timers [OPTION...]",
     "The next-attempt queue alone: bytes a timer, arm+fire a second, loading, lateness.",
@@ -122,8 +150,9 @@ static int play(const pr_args_t *args, const char *name, pr_bench_mode_fn *mode,
 static int drain(const pr_args_t *args)
 {
     pr_bench_plan_t plan = {.count = number(args, "count", 50000),
-                            .rounds = number(args, "rounds", 1)};
-    return play(args, "drain", pr_bench_drain, &plan, plan.count * plan.rounds, false);
+                            .rounds = number(args, "rounds", 1),
+                            .bare = pr_args_given(args, "bare")};
+    return play(args, "drain", pr_bench_drain, &plan, 2 * plan.count * plan.rounds, false);
 }
 
 static int steady(const pr_args_t *args)
@@ -157,6 +186,7 @@ static int crash(const pr_args_t *args)
     pr_bench_plan_t plan = {.rate_per_s = number(args, "rate", 500),
                             .seconds = number(args, "seconds", 30),
                             .rounds = number(args, "rounds", 3),
+                            .waiting = number(args, "waiting", 0),
                             .actor = pr_args_text(args, "actor")};
     if (!plan.actor || (strcmp(plan.actor, "postgres") != 0 && !pr_topology_knows(plan.actor))) {
         (void)fputs("postrider bench crash: --actor takes outbox-relay, scheduler, notifier, "
@@ -165,6 +195,21 @@ static int crash(const pr_args_t *args)
         return PR_EXIT_USAGE;
     }
     return play(args, "crash", pr_bench_crash, &plan, plan.rate_per_s * plan.seconds, false);
+}
+
+static int idle(const pr_args_t *args)
+{
+    pr_bench_plan_t plan = {.seconds = number(args, "seconds", 20)};
+    return play(args, "idle", pr_bench_idle, &plan, 1000, false);
+}
+
+static int backlog(const pr_args_t *args)
+{
+    pr_bench_plan_t plan = {.count = number(args, "count", 20000),
+                            .rounds = number(args, "rounds", 3),
+                            .seconds = number(args, "seconds", 20),
+                            .waiting = number(args, "waiting", MOST)};
+    return play(args, "backlog", pr_bench_backlog, &plan, 10 * plan.count * plan.rounds, false);
 }
 
 static int timers(const pr_args_t *args)
@@ -193,6 +238,8 @@ int pr_bench_main(int argc, char **argv)
         {"dead-merchant", &dead_spec, dead_merchant},
         {"crash", &crash_spec, crash},
         {"timers", &timers_spec, timers},
+        {"idle", &idle_spec, idle},
+        {"backlog", &backlog_spec, backlog},
         {NULL, NULL, NULL},
     };
     return pr_args_group("bench", modes, argc, argv);

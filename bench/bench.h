@@ -21,7 +21,9 @@
 
 typedef struct {
     int64_t count, rate_per_s, seconds, rounds;
+    int64_t waiting;   /* jobs that wait for later beside it */
     const char *actor; /* to kill */
+    bool bare;         /* the bare parts, too (bare.h) */
 } pr_bench_plan_t;
 
 /* Fills the report; what is missing on failure is missing. */
@@ -30,7 +32,11 @@ typedef pr_rc_t pr_bench_mode_fn(pr_stage_t *stage, const pr_bench_plan_t *plan,
 /* The same without a stage. */
 pr_rc_t pr_bench_timers(const pr_bench_plan_t *plan, json_t *report, pr_error_t *error);
 pr_bench_mode_fn pr_bench_drain, pr_bench_steady, pr_bench_enqueue, pr_bench_dead_merchant,
-    pr_bench_crash;
+    pr_bench_crash, pr_bench_idle, pr_bench_backlog;
+
+/* One drain: fills with the relay stopped, starts it, measures; what it gave goes to round. */
+PR_CHECK pr_rc_t pr_bench_drain_once(pr_stage_t *stage, int64_t count, int group, pr_tally_t *tally,
+                                     json_t *round, pr_error_t *error);
 
 int pr_bench_main(int argc, char **argv);
 
@@ -41,6 +47,8 @@ int pr_bench_main(int argc, char **argv);
 /* ---- report.c ---- */
 /* Each number of the rounds' objects, its median, into report (objects inside them too). */
 void pr_report_medians(const json_t *rounds, json_t *report);
+/* KEY_min and KEY_max over the rounds beside their median. */
+void pr_report_spread(const json_t *rounds, const char *key, json_t *report);
 /* The keys of a tally: latencies in ms (of those that had a due time), lost, repeated. */
 void pr_report_latencies(const pr_tally_sum_t *sum, json_t *report);
 void pr_report_losses(const pr_tally_sum_t *sum, json_t *report);

@@ -127,6 +127,8 @@ static pr_rc_t report_wal(pr_stage_t *stage, const pr_meter_t *a, const pr_meter
 {
     PR_CLEANUP(pr_params) pr_params_t *params = pr_params_new();
     PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
+    if (a->wal_position == b->wal_position)
+        return PR_OK; /* nothing was written: there is nothing to read */
     pr_params_add_i64(params, a->wal_position);
     pr_params_add_i64(params, b->wal_position);
     /* the log must be on disk up to b: a commit of our own sees to that */

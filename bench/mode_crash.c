@@ -2,11 +2,13 @@
  *
  * crash: SIGKILL under a steady offer. `--actor postgres` ends the database in mode
  * immediate and starts it again. recovery_s is strict: from the kill until something that was due after the
- * kill has arrived (what was in flight arrives anyway). Median of the kills.
+ * kill has arrived (what was in flight arrives anyway). Median of the kills. With --waiting, beside as
+ * many jobs that wait for later.
  */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "bench/bench.h"
+#include "bench/waiting.h"
 #include "cli/home.h"
 #include "cli/process.h"
 
@@ -86,6 +88,13 @@ static void report_recovery(const killer_t *killer, const pr_tally_t *tally, jso
     (void)json_object_set_new(report, "rounds", rounds);
 }
 
+static pr_rc_t add_waiting(pr_stage_t *stage, int64_t count, pr_error_t *error)
+{
+    pr_rc_t rc = pr_stage_stop_actors(stage, error);
+    rc = rc != PR_OK ? rc : pr_waiting_fill(stage, count, error);
+    return rc != PR_OK ? rc : pr_stage_start_actors(stage, error);
+}
+
 pr_rc_t pr_bench_crash(pr_stage_t *stage, const pr_bench_plan_t *plan, json_t *report,
                        pr_error_t *error)
 {
@@ -99,7 +108,8 @@ pr_rc_t pr_bench_crash(pr_stage_t *stage, const pr_bench_plan_t *plan, json_t *r
                            .arg = &killer};
     pr_tally_t tally;
     pr_tally_init(&tally, load.count);
-    pr_rc_t rc = pr_load_run(stage, &load, &tally, error);
+    pr_rc_t rc = plan->waiting > 0 ? add_waiting(stage, plan->waiting, error) : PR_OK;
+    rc = rc != PR_OK ? rc : pr_load_run(stage, &load, &tally, error);
     if (killer.restart)
         (void)pr_process_wait(killer.restart);
     rc = rc != PR_OK

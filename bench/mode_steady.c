@@ -1,25 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * steady: latency at an offered rate, open loop (load.h).
+ * steady: latency at an offered rate, open loop (load.h); and what the topology takes of memory
+ * meanwhile, looked at every five seconds: at the start (the first look), at the end, at most.
  */
 #include "bench/bench.h"
+#include "bench/footprint.h"
 #include "bench/meter.h"
 
 #include <stdio.h>
+
+#define LOOK_US 5000000
+
+typedef struct {
+    pr_stage_t *stage;
+    int64_t next_us;
+    double start_mb, end_mb, max_mb, start_rss_mb, end_rss_mb;
+    json_t *by_process; /* at the last look */
+} memory_t;
+
+/* A look costs a few ms of this process, which makes the offer late by as much. */
+static pr_rc_t tick(void *arg, int64_t wall_us, pr_error_t *error)
+{
+    static pr_footprint_t footprint;
+    memory_t *memory = arg;
+    (void)error;
+    if (memory->next_us == 0)
+        memory->next_us = wall_us + LOOK_US / 2;
+    if (wall_us < memory->next_us)
+        return PR_OK;
+    memory->next_us += LOOK_US;
+    pr_footprint_read(memory->stage, &footprint);
+    memory->end_mb = pr_footprint_mb(&footprint, true);
+    memory->end_rss_mb = pr_footprint_mb(&footprint, false);
+    if (memory->start_mb == 0) {
+        memory->start_mb = memory->end_mb;
+        memory->start_rss_mb = memory->end_rss_mb;
+    }
+    memory->max_mb = memory->end_mb > memory->max_mb ? memory->end_mb : memory->max_mb;
+    json_decref(memory->by_process);
+    memory->by_process = pr_footprint_by_process(&footprint);
+    return PR_OK;
+}
+
+static void report_memory(const memory_t *memory, json_t *round)
+{
+    (void)json_object_set_new(round, "pss_mb_start", json_real(memory->start_mb));
+    (void)json_object_set_new(round, "pss_mb_end", json_real(memory->end_mb));
+    (void)json_object_set_new(round, "pss_mb_max", json_real(memory->max_mb));
+    (void)json_object_set_new(round, "rss_mb_start", json_real(memory->start_rss_mb));
+    (void)json_object_set_new(round, "rss_mb_end", json_real(memory->end_rss_mb));
+    if (memory->by_process)
+        (void)json_object_set(round, "pss_mb_by_process", memory->by_process);
+}
 
 static pr_rc_t one_round(pr_stage_t *stage, const pr_bench_plan_t *plan, int round_no,
                          pr_tally_t *tally, json_t *round, pr_error_t *error)
 {
     static pr_meter_t a, b;
+    memory_t memory = {.stage = stage};
     pr_load_plan_t load = {.count = plan->rate_per_s * plan->seconds,
                            .rate_per_s = plan->rate_per_s,
-                           .group = round_no};
+                           .group = round_no,
+                           .tick = tick,
+                           .arg = &memory};
     pr_rc_t rc = pr_meter_read(stage, false, &a, error);
     rc = rc != PR_OK ? rc : pr_load_run(stage, &load, tally, error);
     rc = rc != PR_OK
              ? rc
              : pr_load_settle(stage, tally, round_no, PR_BENCH_LOOK_MS, PR_BENCH_SETTLE_MS, error);
     rc = rc != PR_OK ? rc : pr_meter_read(stage, false, &b, error);
+    if (rc == PR_OK)
+        report_memory(&memory, round);
+    json_decref(memory.by_process);
     if (rc != PR_OK)
         return rc;
     pr_tally_sum_t sum = pr_tally_sum(tally, round_no);

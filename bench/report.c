@@ -64,6 +64,20 @@ void pr_report_medians(const json_t *rounds, json_t *report)
     }
 }
 
+void pr_report_spread(const json_t *rounds, const char *key, json_t *report)
+{
+    PR_CLEANUP_FREE char *min_key = pr_asprintf("%s_min", key);
+    PR_CLEANUP_FREE char *max_key = pr_asprintf("%s_max", key);
+    double min = 0, max = 0;
+    for (size_t i = 0; i < json_array_size(rounds); i++) {
+        double value = json_number_value(json_object_get(json_array_get(rounds, i), key));
+        min = i == 0 || value < min ? value : min;
+        max = i == 0 || value > max ? value : max;
+    }
+    (void)json_object_set_new(report, min_key, json_real(min));
+    (void)json_object_set_new(report, max_key, json_real(max));
+}
+
 /* ---- parts ---- */
 
 void pr_report_latencies(const pr_tally_sum_t *sum, json_t *report)

@@ -24,6 +24,8 @@
 #define SERVICE_MS 30000
 #define SETTINGS_MAX 40
 #define WHO "bench"
+#define FIRST_DATABASE "postrider"
+#define PHASES 8 /* of stopping: more than there are (cli/topology.c) */
 
 static volatile sig_atomic_t interrupted;
 
@@ -213,15 +215,41 @@ pr_rc_t pr_stage_release(pr_stage_t *self, int round, pr_error_t *error)
 
 /* ---- the whole ---- */
 
-static pr_rc_t connect_both(pr_stage_t *self, pr_error_t *error)
+static void disconnect(pr_stage_t *self)
 {
-    pr_rc_t rc = ask_pg(self, "url", NULL, &self->app_url, error);
-    rc = rc != PR_OK ? rc : ask_pg(self, "admin-url", NULL, &self->admin_url, error);
+    pr_db_sync_destroy(&self->app);
+    pr_db_sync_destroy(&self->admin);
+    pr_free(self->app_url);
+    pr_free(self->admin_url);
+    self->app_url = self->admin_url = NULL;
+}
+
+static pr_rc_t connect_admin(pr_stage_t *self, const char *database, pr_error_t *error)
+{
+    disconnect(self);
+    pr_rc_t rc = ask_pg(self, "url", database, &self->app_url, error);
+    rc = rc != PR_OK ? rc : ask_pg(self, "admin-url", database, &self->admin_url, error);
     rc = rc != PR_OK ? rc : pr_db_sync_connect(self->admin_url, NULL, &self->admin, error);
+    /* as the actors have it: what a look costs must not hang on statistics */
+    return rc != PR_OK
+               ? rc
+               : pr_db_sync_query(self->admin, "SET enable_seqscan = off", NULL, NULL, error);
+}
+
+static pr_rc_t connect_both(pr_stage_t *self, const char *database, pr_error_t *error)
+{
+    pr_rc_t rc = connect_admin(self, database, error);
+    return rc != PR_OK ? rc : pr_db_sync_connect(self->app_url, "postrider_app", &self->app, error);
+}
+
+/* The application's tables come before its connection: it may plan with them. */
+static pr_rc_t connect_first(pr_stage_t *self, pr_error_t *error)
+{
+    pr_rc_t rc = connect_admin(self, FIRST_DATABASE, error);
     rc = rc != PR_OK
              ? rc
              : pr_db_sync_script(self->admin, pr_sql_bench[PR_SQL_BENCH_PREPARE].sql, error);
-    return rc != PR_OK ? rc : pr_db_sync_connect(self->app_url, "postrider_app", &self->app, error);
+    return rc != PR_OK ? rc : connect_both(self, FIRST_DATABASE, error);
 }
 
 static pr_rc_t bring_up(pr_stage_t *self, pr_error_t *error)
@@ -238,7 +266,7 @@ static pr_rc_t bring_up(pr_stage_t *self, pr_error_t *error)
         return rc;
     self->up = true;
     rc = await_receiver(self, port_file, error);
-    rc = rc != PR_OK ? rc : connect_both(self, error);
+    rc = rc != PR_OK ? rc : connect_first(self, error);
     return rc != PR_OK ? rc : add_merchants(self, error);
 }
 
@@ -266,8 +294,7 @@ pr_rc_t pr_stage_up(pr_stage_t *self, const pr_stage_options_t *options, pr_erro
 void pr_stage_down(pr_stage_t *self)
 {
     pr_error_t error;
-    pr_db_sync_destroy(&self->app);
-    pr_db_sync_destroy(&self->admin);
+    disconnect(self);
     if (self->control >= 0)
         (void)close(self->control);
     if (self->up && self->options.keep && !interrupted)
@@ -279,8 +306,6 @@ void pr_stage_down(pr_stage_t *self)
     pr_free(self->state_dir);
     pr_free(self->receiver_dump);
     pr_free(self->receiver_address);
-    pr_free(self->app_url);
-    pr_free(self->admin_url);
     pr_free(self->hanging_endpoints);
     *self = (pr_stage_t){.control = -1};
 }
@@ -314,4 +339,62 @@ pid_t pr_stage_pid(pr_stage_t *self, const char *service)
 {
     pr_service_state_t state;
     return pr_service_look(self->state_dir, service, &state) == PR_OK ? state.pid : 0;
+}
+
+/* Against the flow of work, as `postrider down` does. */
+pr_rc_t pr_stage_stop_actors(pr_stage_t *self, pr_error_t *error)
+{
+    static pr_service_names_t names, phase;
+    pr_topology_services(self->state_dir, &names);
+    for (int no = 0; no < PHASES; no++) {
+        phase.count = 0;
+        for (int i = 0; i < names.count; i++)
+            if (strcmp(names.name[i], "receiver") != 0 &&
+                pr_service_phase(self->state_dir, names.name[i]) == no)
+                memcpy(phase.name[phase.count++], names.name[i], sizeof names.name[i]);
+        for (int i = 0; i < phase.count; i++)
+            pr_service_control(self->state_dir, phase.name[i], "-d");
+        if (phase.count > 0 && !pr_service_await(self->state_dir, &phase, "-D", SERVICE_MS))
+            return pr_error_set(error, PR_FATAL, WHO, "", "%s does not stop: see %s/log",
+                                phase.name[0], self->state_dir);
+    }
+    return PR_OK;
+}
+
+pr_rc_t pr_stage_start_actors(pr_stage_t *self, pr_error_t *error)
+{
+    static pr_service_names_t names;
+    pr_topology_services(self->state_dir, &names);
+    for (int i = 0; i < names.count; i++)
+        pr_service_control(self->state_dir, names.name[i], "-u");
+    pr_rc_t rc = PR_OK;
+    for (int i = 0; i < names.count && rc == PR_OK; i++)
+        if (strcmp(names.name[i], "receiver") != 0)
+            rc = move(self, names.name[i], "-u", "-U", error);
+    return rc;
+}
+
+/* ---- databases ---- */
+
+pr_rc_t pr_stage_copy_database(pr_stage_t *self, const char *name, pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *copy =
+        pr_asprintf("CREATE DATABASE %s TEMPLATE " FIRST_DATABASE, name); /* names are ours */
+    pr_rc_t rc = connect_both(self, "postgres", error);
+    rc = rc != PR_OK ? rc : pr_db_sync_query(self->admin, copy, NULL, NULL, error);
+    return rc != PR_OK ? rc : connect_both(self, FIRST_DATABASE, error);
+}
+
+pr_rc_t pr_stage_use_database(pr_stage_t *self, const char *name, pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *path = pr_asprintf("%s/run/env/POSTRIDER_DATABASE_URL", self->state_dir);
+    pr_rc_t rc = connect_both(self, name, error);
+    return rc != PR_OK ? rc : pr_home_write(path, self->app_url, 0600, error);
+}
+
+pr_rc_t pr_stage_drop_database(pr_stage_t *self, const char *name, pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *drop = pr_asprintf("DROP DATABASE %s WITH (FORCE)", name);
+    pr_rc_t rc = connect_both(self, FIRST_DATABASE, error);
+    return rc != PR_OK ? rc : pr_db_sync_query(self->admin, drop, NULL, NULL, error);
 }

@@ -45,6 +45,15 @@ void pr_stage_down(pr_stage_t *self); /* accepts a stage that is not up */
 PR_CHECK pr_rc_t pr_stage_stop(pr_stage_t *self, const char *service, pr_error_t *error);
 PR_CHECK pr_rc_t pr_stage_start(pr_stage_t *self, const char *service, pr_error_t *error);
 pid_t pr_stage_pid(pr_stage_t *self, const char *service); /* 0: it is down */
+/* Every actor, but not the receiver. Started: all say that they are ready. */
+PR_CHECK pr_rc_t pr_stage_stop_actors(pr_stage_t *self, pr_error_t *error);
+PR_CHECK pr_rc_t pr_stage_start_actors(pr_stage_t *self, pr_error_t *error);
+/* Databases beside the first one ("postrider"), for runs that are to be compared in turn; the actors must be
+ * stopped. A copy has everything that the first one has. After use, the stage's connections, and
+ * the actors from their next start on, go there. */
+PR_CHECK pr_rc_t pr_stage_copy_database(pr_stage_t *self, const char *name, pr_error_t *error);
+PR_CHECK pr_rc_t pr_stage_use_database(pr_stage_t *self, const char *name, pr_error_t *error);
+PR_CHECK pr_rc_t pr_stage_drop_database(pr_stage_t *self, const char *name, pr_error_t *error);
 /* The hanging doubles of a round (from 0) are switched off: their jobs are held from now on. */
 PR_CHECK pr_rc_t pr_stage_release(pr_stage_t *self, int round, pr_error_t *error);
 
