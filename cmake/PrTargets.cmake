@@ -124,7 +124,7 @@ function(pr_unit_tests root)
     endif()
     target_link_libraries(unit_${name} PRIVATE ${libs})
     add_test(NAME unit/${stem} COMMAND unit_${name} --timeout 300)
-    set_tests_properties(unit/${stem} PROPERTIES TIMEOUT 600 LABELS unit
+    set_tests_properties(unit/${stem} PROPERTIES TIMEOUT 1200 LABELS unit
       FAIL_REGULAR_EXPRESSION "Tested: 0 |LeakSanitizer|runtime error:")
   endforeach()
 endfunction()

@@ -154,6 +154,12 @@ class Broker:
             got = self.outcomes.get(seq)
             return got[-1][0] if got else None
 
+    def said_for_s(self, seq):
+        """From the first to the last time that the outcome was said."""
+        with self.lock:
+            times = [when for _, when in self.outcomes.get(seq, ())]
+            return times[-1] - times[0] if times else 0.0
+
     def outcome_count(self, seq):
         with self.lock:
             return len(self.outcomes.get(seq, ()))

@@ -216,9 +216,13 @@ def run_table(stage, wanted, tap):
     bus.wait_for(lambda: all(stage.broker.outcome(c.seq) for c in cases), 20)
     for case in cases:
         tap.report(case.sentence, judge(case, stage.broker.outcome(case.seq)))
-    repeated = [c.sentence for c in cases if stage.broker.outcome_count(c.seq) > 1]
-    tap.report("no outcome was said twice to a broker that acknowledges",
-               "" if len(repeated) == 0 else "; ".join(repeated))
+    return cases
+
+
+def report_repeats(tap, broker, cases):
+    """An outcome is said again each second until its acknowledgement comes; on a busy machine that may take a few."""
+    repeated = [c.sentence for c in cases if broker.said_for_s(c.seq) > 5.0]
+    tap.report("no outcome is said on and on to a broker that acknowledges", "; ".join(repeated))
 
 
 def main():
@@ -233,10 +237,11 @@ def main():
         process, stage.worker_id = stage.start_worker("main")
         _, stage.guarded_id = stage.start_worker("guarded", **{"http.allow_addresses": "",
                                                          "http.allow_plain": "true"})
-        run_table(stage, wanted, tap)
+        broker, cases = stage.broker, run_table(stage, wanted, tap)
         for scenario in scenarios.ALL:
             if wanted(scenario.__doc__):
                 tap.report(scenario.__doc__, scenario(stage))
+        report_repeats(tap, broker, cases)
         tap.report("the notifier lived through all of it",
                    "" if process.poll() is None else f"exit code {process.poll()}")
     finally:

@@ -948,7 +948,7 @@ static void live(uint64_t seed)
     pr_free(w);
 }
 
-Test(scheduler_world, every_job_ends_whatever_happens, .timeout = 300)
+Test(scheduler_world, every_job_ends_whatever_happens, .timeout = 900)
 {
     const char *one = getenv("PR_WORLD_SEED"); /* to look at one that failed */
     if (one) {
