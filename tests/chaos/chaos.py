@@ -205,13 +205,13 @@ def main():
             begun = time.monotonic()
             while sum(kills.values()) < options.kills or any(w.poll() is None for w in writers):
                 if sum(kills.values()) >= options.kills:
-                    wait_for(lambda: all(w.poll() is not None for w in writers), 100, "the application to finish")
+                    wait_for(lambda: all(w.poll() is not None for w in writers), 240, "the application to finish")
                     break
                 time.sleep(rng.uniform(0.3, 1.8))  # the random instant, not a wait for anything
                 kill_one(topology, rng, kills, options.long)
             print(f"# killed and written in {time.monotonic() - begun:.0f} s", flush=True)
             tap.check(all(w.wait() == 0 for w in writers), "the application came through")
-            settle(topology, 100)
+            settle(topology, 200)
             watcher.stop.set()
             watcher.join()
             judge(tap, topology, sandbox, out, kills, options.rate, watcher)
