@@ -137,6 +137,18 @@ END $$;
 ALTER FUNCTION postrider.audit_add(who text, action text, subject text, reason text, detail jsonb) OWNER TO postrider_owner;
 
 --
+-- Name: before_ms(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.before_ms(started_us bigint) RETURNS integer
+    LANGUAGE sql STABLE
+    AS $_$
+    SELECT greatest(-2147483648, least(2147483647, (extract(epoch FROM now()) * 1000)::bigint - $1 / 1000))::int
+$_$;
+
+ALTER FUNCTION postrider.before_ms(started_us bigint) OWNER TO postrider_owner;
+
+--
 -- Name: breaker_force(text, bigint, text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -249,7 +261,7 @@ CREATE FUNCTION postrider.check_invariants(since timestamp with time zone) RETUR
     SELECT 'job_of_delivered', 'invariant', count(*), 'jobs of deliveries that were made in this very life'
     FROM postrider.job AS j
     WHERE EXISTS (SELECT FROM postrider.attempt AS a WHERE a.endpoint = j.endpoint AND a.outbox_id = j.outbox_id
-                  AND a.salt = j.salt AND a.outcome = 1)
+                  AND a.try > j.tried_before AND a.outcome = 1)
     UNION ALL
     SELECT 'job_of_dead', 'invariant', count(*), 'jobs of deliveries that are open dead letters'
     FROM postrider.job AS j JOIN postrider.dead AS d ON d.outbox_id = j.outbox_id AND d.endpoint = j.endpoint
@@ -891,7 +903,8 @@ BEGIN
         IF NOT FOUND THEN
             RETURN NULL;
         END IF;
-        IF EXISTS (SELECT FROM postrider.attempt AS a WHERE a.endpoint = endpoint_switch_off.id
+        IF EXISTS (SELECT FROM postrider.outbox AS o JOIN postrider.attempt AS a ON a.outbox_id = o.id
+                   WHERE o.merchant_id = merchant AND a.endpoint = endpoint_switch_off.id
                    AND a.outcome = 1 AND a.at >= failing_since) THEN        -- 1: delivered (Outcome.Result)
             DELETE FROM postrider.endpoint_failing AS f WHERE f.endpoint = endpoint_switch_off.id;
             RETURN NULL;
@@ -1131,22 +1144,6 @@ BEGIN
 END $_$;
 
 ALTER FUNCTION postrider.ensure_partitions(ahead integer, retention interval) OWNER TO postrider_owner;
-
---
--- Name: excerpt_text(bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
---
-
-CREATE FUNCTION postrider.excerpt_text(excerpt bytea) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE STRICT
-    SET search_path TO 'pg_catalog'
-    AS $$
-BEGIN
-    RETURN convert_from(excerpt, 'UTF8');
-EXCEPTION WHEN data_exception OR character_not_in_repertoire OR untranslatable_character THEN
-    RETURN encode(excerpt, 'escape');
-END $$;
-
-ALTER FUNCTION postrider.excerpt_text(excerpt bytea) OWNER TO postrider_owner;
 
 --
 -- Name: finish_rotations(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1611,6 +1608,37 @@ END $$;
 ALTER FUNCTION postrider.release_shards(session uuid, nos smallint[], low bigint[]) OWNER TO postrider_owner;
 
 --
+-- Name: response_kept(smallint, bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.response_kept(outcome smallint, response bytea) RETURNS bytea
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+    SELECT CASE WHEN $1 <> 1 THEN $2 WHEN $2 = '\x53554343455353' THEN NULL ELSE coalesce($2, '') END
+$_$;
+
+ALTER FUNCTION postrider.response_kept(outcome smallint, response bytea) OWNER TO postrider_owner;
+
+--
+-- Name: response_text(smallint, bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.response_text(outcome smallint, response bytea) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    IF response IS NULL AND outcome = 1 THEN
+        RETURN 'SUCCESS';
+    END IF;
+    RETURN convert_from(response, 'UTF8');
+EXCEPTION WHEN data_exception OR character_not_in_repertoire OR untranslatable_character THEN
+    RETURN encode(response, 'escape');
+END $$;
+
+ALTER FUNCTION postrider.response_text(outcome smallint, response bytea) OWNER TO postrider_owner;
+
+--
 -- Name: resume_session(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -1918,14 +1946,13 @@ CREATE TABLE postrider.attempt (
     at timestamp with time zone DEFAULT now() NOT NULL,
     outbox_id bigint NOT NULL,
     endpoint bigint NOT NULL,
-    salt bigint NOT NULL,
-    try integer NOT NULL,
-    started_at timestamp with time zone NOT NULL,
+    before_ms integer NOT NULL,
     ms integer NOT NULL,
+    try smallint NOT NULL,
     outcome smallint NOT NULL,
     code smallint NOT NULL,
+    worker smallint,
     error text,
-    worker text NOT NULL,
     next_due timestamp with time zone,
     response bytea
 )
@@ -1941,14 +1968,13 @@ CREATE TABLE postrider.attempt_default (
     at timestamp with time zone DEFAULT now() NOT NULL,
     outbox_id bigint NOT NULL,
     endpoint bigint NOT NULL,
-    salt bigint NOT NULL,
-    try integer NOT NULL,
-    started_at timestamp with time zone NOT NULL,
+    before_ms integer NOT NULL,
     ms integer NOT NULL,
+    try smallint NOT NULL,
     outcome smallint NOT NULL,
     code smallint NOT NULL,
+    worker smallint,
     error text,
-    worker text NOT NULL,
     next_due timestamp with time zone,
     response bytea
 );
@@ -2043,29 +2069,42 @@ UNION ALL
 ALTER TABLE postrider.notification OWNER TO postrider_owner;
 
 --
+-- Name: worker; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.worker (
+    no smallint NOT NULL,
+    name text NOT NULL,
+    CONSTRAINT worker_no_check CHECK ((no > 0))
+);
+
+ALTER TABLE postrider.worker OWNER TO postrider_owner;
+
+--
 -- Name: attempt_log; Type: VIEW; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE VIEW postrider.attempt_log AS
  SELECT 'notification'::text AS job_kind,
     (o.notify_id)::text AS subject,
-    a.try AS attempt,
-    a.started_at,
+    (a.try)::integer AS attempt,
+    (a.at - ((a.before_ms)::double precision * '00:00:00.001'::interval)) AS started_at,
     a.ms AS duration_ms,
     postrider.outcome_name(a.outcome) AS outcome,
     (NULLIF(a.code, 0))::integer AS http_code,
     a.error,
-    postrider.excerpt_text(a.response) AS response,
+    postrider.response_text(a.outcome, a.response) AS response,
     o.notify_id,
     a.endpoint AS endpoint_id,
     o.merchant_id,
     o.order_no,
-    a.worker,
+    w.name AS worker,
     a.at AS recorded_at,
     a.next_due AS next_attempt_at
-   FROM ((postrider.attempt a
+   FROM (((postrider.attempt a
      JOIN postrider.notification o ON ((o.id = a.outbox_id)))
-     JOIN postrider.endpoint e ON (((e.id = a.endpoint) AND (e.merchant_id = o.merchant_id))));
+     JOIN postrider.endpoint e ON (((e.id = a.endpoint) AND (e.merchant_id = o.merchant_id))))
+     LEFT JOIN postrider.worker w ON ((w.no = a.worker)));
 
 ALTER TABLE postrider.attempt_log OWNER TO postrider_owner;
 
@@ -2161,13 +2200,14 @@ CREATE VIEW postrider.dead_letters AS
     COALESCE(o.notify_url, e.url) AS notify_url,
     (NULLIF(l.code, 0))::integer AS last_http_code,
     l.error AS last_error,
-    postrider.excerpt_text(l.response) AS last_response,
+    postrider.response_text(l.outcome, l.response) AS last_response,
     o.version,
     o.at AS created_at
    FROM (((postrider.dead d
      JOIN postrider.notification o ON (((o.id = d.outbox_id) AND (o.at = d.outbox_at))))
      LEFT JOIN postrider.endpoint e ON ((e.id = d.endpoint)))
-     LEFT JOIN LATERAL ( SELECT a.code,
+     LEFT JOIN LATERAL ( SELECT a.outcome,
+            a.code,
             a.error,
             a.response
            FROM postrider.attempt a
@@ -2186,11 +2226,11 @@ CREATE TABLE postrider.job (
     outbox_at timestamp with time zone NOT NULL,
     outbox_id bigint NOT NULL,
     endpoint bigint NOT NULL,
-    class smallint NOT NULL,
     salt bigint NOT NULL,
-    try integer DEFAULT 0 NOT NULL,
     tried_before integer DEFAULT 0 NOT NULL,
-    born timestamp with time zone DEFAULT now() NOT NULL,
+    class smallint NOT NULL,
+    try smallint DEFAULT 0 NOT NULL,
+    reborn timestamp with time zone,
     due timestamp with time zone
 )
 WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='20000');
@@ -2278,7 +2318,7 @@ UNION ALL
             ELSE 'retrying'::text
         END AS phase,
     j.tried_before,
-    COALESCE(j.due, j.born) AS next_at,
+    COALESCE(j.due, j.reborn, o.at) AS next_at,
     NULL::timestamp with time zone AS ended_at,
     NULL::text AS reason
    FROM (postrider.job j
@@ -2519,14 +2559,14 @@ CREATE VIEW postrider.notification_status AS
             ELSE d.phase
         END AS phase,
     COALESCE(d.notify_url, e.url) AS notify_url,
-    COALESCE(l.try, 0) AS attempts,
-    GREATEST(COALESCE(l.try, 0), ((d.tried_before + r.retries) + 1)) AS max_attempts,
-    GREATEST((COALESCE(l.try, 0) - 1), 0) AS retry_count,
+    COALESCE((l.try)::integer, 0) AS attempts,
+    GREATEST(COALESCE((l.try)::integer, 0), ((d.tried_before + r.retries) + 1)) AS max_attempts,
+    GREATEST((COALESCE((l.try)::integer, 0) - 1), 0) AS retry_count,
     r.retries AS max_retry,
     d.next_at AS next_attempt_at,
     (NULLIF(l.code, 0))::integer AS last_http_code,
     l.error AS last_error,
-    postrider.excerpt_text(l.response) AS last_response,
+    postrider.response_text(l.outcome, l.response) AS last_response,
     d.version,
     d.outbox_at AS created_at,
     GREATEST(d.outbox_at, l.at, d.ended_at) AS updated_at,
@@ -2538,6 +2578,7 @@ CREATE VIEW postrider.notification_status AS
    FROM (((postrider.delivery d
      LEFT JOIN postrider.endpoint e ON ((e.id = d.endpoint)))
      LEFT JOIN LATERAL ( SELECT a.try,
+            a.outcome,
             a.code,
             a.error,
             a.response,
@@ -2573,7 +2614,7 @@ CREATE VIEW postrider.order_timeline AS
 UNION ALL
  SELECT o.merchant_id,
     o.order_no,
-    a.started_at AS at,
+    (a.at - ((a.before_ms)::double precision * '00:00:00.001'::interval)) AS at,
     'notification.attempt'::text AS kind,
     jsonb_build_object('notify_id', o.notify_id, 'endpoint_id', a.endpoint, 'attempt', a.try, 'outcome', postrider.outcome_name(a.outcome), 'http_code', NULLIF(a.code, 0), 'error', a.error, 'duration_ms', a.ms, 'next_attempt_at', a.next_due) AS detail
    FROM ((postrider.attempt a
@@ -2875,6 +2916,20 @@ ALTER TABLE ONLY postrider.tick
     ADD CONSTRAINT tick_pkey PRIMARY KEY (class, n);
 
 --
+-- Name: worker worker_name_key; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.worker
+    ADD CONSTRAINT worker_name_key UNIQUE (name);
+
+--
+-- Name: worker worker_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.worker
+    ADD CONSTRAINT worker_pkey PRIMARY KEY (no);
+
+--
 -- Name: alert_open_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2887,16 +2942,16 @@ CREATE UNIQUE INDEX alert_open_key ON postrider.alert USING btree (kind, subject
 CREATE INDEX alert_unannounced_idx ON postrider.alert USING btree (id) WHERE (announced_at IS NULL);
 
 --
--- Name: attempt_endpoint_outbox_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+-- Name: attempt_outbox_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE INDEX attempt_endpoint_outbox_id_idx ON ONLY postrider.attempt USING btree (endpoint, outbox_id);
+CREATE INDEX attempt_outbox_id_idx ON ONLY postrider.attempt USING btree (outbox_id);
 
 --
--- Name: attempt_default_endpoint_outbox_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+-- Name: attempt_default_outbox_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE INDEX attempt_default_endpoint_outbox_id_idx ON postrider.attempt_default USING btree (endpoint, outbox_id);
+CREATE INDEX attempt_default_outbox_id_idx ON postrider.attempt_default USING btree (outbox_id);
 
 --
 -- Name: cancelled_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
@@ -2983,6 +3038,18 @@ CREATE INDEX outbox_id_idx ON ONLY postrider.outbox USING btree (id);
 CREATE INDEX outbox_default_id_idx ON postrider.outbox_default USING btree (id);
 
 --
+-- Name: outbox_merchant_id_order_no_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX outbox_merchant_id_order_no_idx ON ONLY postrider.outbox USING btree (merchant_id, order_no);
+
+--
+-- Name: outbox_default_merchant_id_order_no_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX outbox_default_merchant_id_order_no_idx ON postrider.outbox_default USING btree (merchant_id, order_no);
+
+--
 -- Name: outbox_notify_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2993,18 +3060,6 @@ CREATE INDEX outbox_notify_id_idx ON ONLY postrider.outbox USING btree (notify_i
 --
 
 CREATE INDEX outbox_default_notify_id_idx ON postrider.outbox_default USING btree (notify_id);
-
---
--- Name: outbox_order_no_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
---
-
-CREATE INDEX outbox_order_no_idx ON ONLY postrider.outbox USING btree (order_no);
-
---
--- Name: outbox_default_order_no_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
---
-
-CREATE INDEX outbox_default_order_no_idx ON postrider.outbox_default USING btree (order_no);
 
 --
 -- Name: outbox_kept_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
@@ -3031,10 +3086,10 @@ CREATE INDEX redrive_open_idx ON postrider.redrive USING btree (id) WHERE (finis
 CREATE INDEX shard_session_idx ON postrider.shard USING btree (session);
 
 --
--- Name: attempt_default_endpoint_outbox_id_idx; Type: INDEX ATTACH; Schema: postrider; Owner: postrider_owner
+-- Name: attempt_default_outbox_id_idx; Type: INDEX ATTACH; Schema: postrider; Owner: postrider_owner
 --
 
-ALTER INDEX postrider.attempt_endpoint_outbox_id_idx ATTACH PARTITION postrider.attempt_default_endpoint_outbox_id_idx;
+ALTER INDEX postrider.attempt_outbox_id_idx ATTACH PARTITION postrider.attempt_default_outbox_id_idx;
 
 --
 -- Name: outbox_default_class_tx_id_idx; Type: INDEX ATTACH; Schema: postrider; Owner: postrider_owner
@@ -3049,16 +3104,16 @@ ALTER INDEX postrider.outbox_class_tx_id_idx ATTACH PARTITION postrider.outbox_d
 ALTER INDEX postrider.outbox_id_idx ATTACH PARTITION postrider.outbox_default_id_idx;
 
 --
+-- Name: outbox_default_merchant_id_order_no_idx; Type: INDEX ATTACH; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER INDEX postrider.outbox_merchant_id_order_no_idx ATTACH PARTITION postrider.outbox_default_merchant_id_order_no_idx;
+
+--
 -- Name: outbox_default_notify_id_idx; Type: INDEX ATTACH; Schema: postrider; Owner: postrider_owner
 --
 
 ALTER INDEX postrider.outbox_notify_id_idx ATTACH PARTITION postrider.outbox_default_notify_id_idx;
-
---
--- Name: outbox_default_order_no_idx; Type: INDEX ATTACH; Schema: postrider; Owner: postrider_owner
---
-
-ALTER INDEX postrider.outbox_order_no_idx ATTACH PARTITION postrider.outbox_default_order_no_idx;
 
 --
 -- Name: endpoint endpoint_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
@@ -3156,6 +3211,13 @@ GRANT ALL ON FUNCTION postrider.alert_take(most integer) TO postrider_dead_lette
 --
 
 REVOKE ALL ON FUNCTION postrider.audit_add(who text, action text, subject text, reason text, detail jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION before_ms(started_us bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.before_ms(started_us bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.before_ms(started_us bigint) TO postrider_scheduler;
 
 --
 -- Name: FUNCTION breaker_force(who text, id bigint, forced text, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -3502,6 +3564,13 @@ REVOKE ALL ON FUNCTION postrider.release_shards(session uuid, nos smallint[], lo
 GRANT ALL ON FUNCTION postrider.release_shards(session uuid, nos smallint[], low bigint[]) TO postrider_scheduler;
 
 --
+-- Name: FUNCTION response_kept(outcome smallint, response bytea); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.response_kept(outcome smallint, response bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.response_kept(outcome smallint, response bytea) TO postrider_scheduler;
+
+--
 -- Name: FUNCTION resume_session(session uuid, OUT alive boolean, OUT locked boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3678,6 +3747,12 @@ GRANT SELECT(ref_endpoint) ON TABLE postrider.outbox TO postrider_relay;
 --
 
 GRANT SELECT ON TABLE postrider.outbox_kept TO postrider_scheduler;
+
+--
+-- Name: TABLE worker; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT,INSERT ON TABLE postrider.worker TO postrider_scheduler;
 
 --
 -- Name: TABLE attempt_log; Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -58,7 +58,6 @@ static void late_attempt(io_t *io, const result_t *result)
     pr_params_add_uuid(p, io->session);
     pr_params_add_i64(p, job->outbox_id);
     pr_params_add_i64(p, job->endpoint_id);
-    pr_params_add_i64(p, (int64_t)job->salt);
     pr_params_add_i32(p, (int32_t)(job->tried_before + result->action.attempt + 1));
     pr_params_add_i16(p, (int16_t)outcome->result);
     pr_params_add_i16(p, (int16_t)outcome->http_code);

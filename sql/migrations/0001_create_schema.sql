@@ -136,7 +136,7 @@ CREATE TABLE postrider.outbox_default PARTITION OF postrider.outbox DEFAULT;
 CREATE INDEX outbox_id_idx ON postrider.outbox (id);       -- job, dead and attempt find their row by (at, id)
 CREATE INDEX outbox_class_tx_id_idx ON postrider.outbox (class, tx, id);
 CREATE INDEX outbox_notify_id_idx ON postrider.outbox (notify_id);
-CREATE INDEX outbox_order_no_idx ON postrider.outbox (order_no);
+CREATE INDEX outbox_merchant_id_order_no_idx ON postrider.outbox (merchant_id, order_no);  -- an order; all of a merchant
 -- rows of dropped partitions that a job or an open dead letter still needs (retention)
 CREATE TABLE postrider.outbox_kept (LIKE postrider.outbox INCLUDING DEFAULTS);
 CREATE INDEX outbox_kept_id_idx ON postrider.outbox_kept (id);
@@ -169,39 +169,46 @@ FROM generate_series(0, 2) AS c, pg_control_system() AS s;
 -- seq = class * 2^56 + (dense number within the class, from 1): one range of the primary key per class, in commit order.
 -- due NULL: a first try, in its owner's memory. due set: pageable by (endpoint, class, due, seq).
 -- A job ends by DELETE. token = (salt, try): salt from notify_id at birth, 64 fresh random bits at each redrive.
+-- Every delivery writes a row here, takes it away and writes one in attempt: each byte of the two is log, so wide columns come
+-- first (no padding) and what is usual is NULL (docs/performance.md).
 CREATE TABLE postrider.job (
     seq        bigint PRIMARY KEY,
     outbox_at  timestamptz NOT NULL,
     outbox_id  bigint NOT NULL,
     endpoint   bigint NOT NULL,
-    class      smallint NOT NULL,
     salt       bigint NOT NULL,
-    try        int NOT NULL DEFAULT 0,         -- tries finished since (re)birth
     tried_before int NOT NULL DEFAULT 0,       -- tries of earlier lives: attempt numbers go on after a redrive
-    born       timestamptz NOT NULL DEFAULT now(),  -- max_age counts from here
+    class      smallint NOT NULL,
+    try        smallint NOT NULL DEFAULT 0,    -- tries finished since (re)birth
+    reborn     timestamptz,                    -- max_age counts from here: the redrive's time; NULL = from outbox_at
     due        timestamptz
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 20000);
 CREATE INDEX job_due_idx ON postrider.job (endpoint, class, due, seq) WHERE due IS NOT NULL;
 CREATE INDEX job_outbox_id_idx ON postrider.job (outbox_id);
 
+-- Who made an attempt: names are long and few, attempts are many. apply_results adds those it does not know.
+CREATE TABLE postrider.worker (
+    no   smallint PRIMARY KEY CHECK (no > 0),
+    name text NOT NULL UNIQUE
+);
+
 CREATE TABLE postrider.attempt (
     at         timestamptz NOT NULL DEFAULT now(),  -- when recorded (partition key)
     outbox_id  bigint NOT NULL,
     endpoint   bigint NOT NULL,
-    salt       bigint NOT NULL,
-    try        int NOT NULL,                 -- 1-based over all lives
-    started_at timestamptz NOT NULL,
+    before_ms  int NOT NULL,                 -- it began so long before it was recorded
     ms         int NOT NULL,                 -- duration
+    try        smallint NOT NULL,            -- 1-based over all lives
     outcome    smallint NOT NULL,            -- pr_outcome_class, proto Outcome.Result
     code       smallint NOT NULL,            -- HTTP status; 0 none
+    worker     smallint,                     -- worker.no; NULL: not known (a race at its first attempt, or there are 32,767)
     error      text,                         -- error class, NULL on success
-    worker     text NOT NULL,
     next_due   timestamptz,                  -- when the next try was set for; NULL ended
-    response   bytea                         -- excerpt, at most 1 KiB, bytes as they came
+    response   bytea                         -- excerpt, at most 1 KiB, bytes as they came; NULL on success: SUCCESS, else none
 ) PARTITION BY RANGE (at);
 CREATE TABLE postrider.attempt_default PARTITION OF postrider.attempt DEFAULT;
--- Serves look-ups by endpoint and, through the merchant's endpoints, by notification: one index instead of two.
-CREATE INDEX attempt_endpoint_outbox_id_idx ON postrider.attempt (endpoint, outbox_id);
+-- By notification. Look-ups by endpoint go through the merchant's outbox rows.
+CREATE INDEX attempt_outbox_id_idx ON postrider.attempt (outbox_id);
 
 CREATE TABLE postrider.dead (
     outbox_id bigint NOT NULL, endpoint bigint NOT NULL,

@@ -155,5 +155,17 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     ORDER BY s.id
 $$;
 
+-- How an attempt is kept (one place for the batch and the late one). Plain SQL, so that they are inlined.
+-- How long before this transaction it began, by the worker's clock in us since 1970; within what fits.
+CREATE FUNCTION postrider.before_ms(started_us bigint) RETURNS int
+LANGUAGE sql STABLE AS $$
+    SELECT greatest(-2147483648, least(2147483647, (extract(epoch FROM now()) * 1000)::bigint - $1 / 1000))::int
+$$;
+-- The seven bytes that nearly every receiver answers are not written: NULL stands for them, an empty string for nothing.
+CREATE FUNCTION postrider.response_kept(outcome smallint, response bytea) RETURNS bytea
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN $1 <> 1 THEN $2 WHEN $2 = '\x53554343455353' THEN NULL ELSE coalesce($2, '') END
+$$;
+
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA postrider FROM PUBLIC;
 RESET ROLE;

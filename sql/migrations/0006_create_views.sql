@@ -4,17 +4,22 @@
 -- undo:  DROP VIEW for each.
 --
 -- They read as postrider_owner. Each arm begins at its own table, so that a look-up by notify_id or order starts from
--- outbox, one by endpoint from attempt, dead or cancelled; all by index. Secrets and bodies are in none of them.
+-- outbox, one by endpoint from dead, cancelled or, for attempts, its merchant's outbox rows; all by index. Secrets and bodies
+-- are in none of them.
 
 SET LOCAL ROLE postrider_owner;
 
--- Bytes of a response as text: UTF-8 where they are, else with the others escaped as \nnn.
-CREATE FUNCTION postrider.excerpt_text(excerpt bytea) RETURNS text
-LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = pg_catalog AS $$
+-- Bytes of an attempt's response as text: UTF-8 where they are, else with the others escaped as \nnn. Of a delivered one
+-- NULL stands for the seven bytes that nearly all of them answer.
+CREATE FUNCTION postrider.response_text(outcome smallint, response bytea) RETURNS text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog AS $$
 BEGIN
-    RETURN convert_from(excerpt, 'UTF8');
+    IF response IS NULL AND outcome = 1 THEN
+        RETURN 'SUCCESS';
+    END IF;
+    RETURN convert_from(response, 'UTF8');
 EXCEPTION WHEN data_exception OR character_not_in_repertoire OR untranslatable_character THEN
-    RETURN encode(excerpt, 'escape');
+    RETURN encode(response, 'escape');
 END $$;
 
 CREATE FUNCTION postrider.outcome_name(outcome smallint) RETURNS text
@@ -51,7 +56,7 @@ CREATE VIEW postrider.delivery AS
     -- waiting or under way
     SELECT o.id, o.at, o.class, o.merchant_id, o.order_no, o.event, o.version, o.notify_id, o.notify_url,
            j.endpoint, 'pending', CASE WHEN j.try = 0 THEN 'new' ELSE 'retrying' END, j.tried_before,
-           coalesce(j.due, j.born), NULL, NULL
+           coalesce(j.due, j.reborn, o.at), NULL, NULL
     FROM postrider.job AS j JOIN postrider.notification AS o ON o.id = j.outbox_id AND o.at = j.outbox_at
     UNION ALL
     -- dead, or driven again and not yet handed over
@@ -70,7 +75,7 @@ CREATE VIEW postrider.delivery AS
            c.endpoint, 'cancelled', NULL, 0, NULL, c.at, c.reason
     FROM postrider.cancelled AS c JOIN postrider.notification AS o ON o.id = c.outbox_id AND o.at = c.outbox_at
     UNION ALL
-    -- delivered: by the first attempt that was. The merchant's endpoints lead from a notification to its attempts.
+    -- delivered: by the first attempt that was. The merchant leads from an endpoint to its attempts.
     SELECT o.id, o.at, o.class, o.merchant_id, o.order_no, o.event, o.version, o.notify_id, o.notify_url,
            a.endpoint, 'delivered', NULL, 0, NULL, a.at, NULL
     FROM postrider.attempt AS a
@@ -84,17 +89,17 @@ CREATE VIEW postrider.notification_status AS
 SELECT d.notify_id, d.endpoint AS endpoint_id, d.merchant_id, d.order_no, d.event, d.class::int AS priority, d.status,
        CASE WHEN d.status = 'pending' AND (e.state = 'disabled' OR e.forced = 'open') THEN 'held' ELSE d.phase END AS phase,
        coalesce(d.notify_url, e.url) AS notify_url,
-       coalesce(l.try, 0) AS attempts, greatest(coalesce(l.try, 0), d.tried_before + r.retries + 1) AS max_attempts,
+       coalesce(l.try, 0)::int AS attempts, greatest(coalesce(l.try, 0), d.tried_before + r.retries + 1) AS max_attempts,
        greatest(coalesce(l.try, 0) - 1, 0) AS retry_count, r.retries AS max_retry,
        d.next_at AS next_attempt_at, nullif(l.code, 0)::int AS last_http_code, l.error AS last_error,
-       postrider.excerpt_text(l.response) AS last_response, d.version, d.outbox_at AS created_at,
+       postrider.response_text(l.outcome, l.response) AS last_response, d.version, d.outbox_at AS created_at,
        greatest(d.outbox_at, l.at, d.ended_at) AS updated_at,
        CASE WHEN d.status = 'delivered' THEN d.ended_at END AS delivered_at,
        d.reason
 FROM postrider.delivery AS d
 LEFT JOIN postrider.endpoint AS e ON e.id = d.endpoint
 LEFT JOIN LATERAL (
-    SELECT a.try, a.code, a.error, a.response, a.at FROM postrider.attempt AS a
+    SELECT a.try, a.outcome, a.code, a.error, a.response, a.at FROM postrider.attempt AS a
     WHERE a.endpoint = d.endpoint AND a.outbox_id = d.outbox_id ORDER BY a.try DESC LIMIT 1) AS l ON true
 CROSS JOIN LATERAL (
     SELECT coalesce(postrider.retry_count(coalesce(nullif(e.retry, ''),
@@ -103,26 +108,28 @@ COMMENT ON VIEW postrider.notification_status IS
     'One row per delivery. status: pending, delivered, dead, cancelled. A try under way shows as new or retrying.';
 
 CREATE VIEW postrider.attempt_log AS
-SELECT 'notification'::text AS job_kind, o.notify_id::text AS subject, a.try AS attempt, a.started_at, a.ms AS duration_ms,
+SELECT 'notification'::text AS job_kind, o.notify_id::text AS subject, a.try::int AS attempt, a.at - a.before_ms * interval '1 ms' AS started_at,
+       a.ms AS duration_ms,
        postrider.outcome_name(a.outcome) AS outcome, nullif(a.code, 0)::int AS http_code, a.error,
-       postrider.excerpt_text(a.response) AS response,
-       o.notify_id, a.endpoint AS endpoint_id, o.merchant_id, o.order_no, a.worker, a.at AS recorded_at,
+       postrider.response_text(a.outcome, a.response) AS response,
+       o.notify_id, a.endpoint AS endpoint_id, o.merchant_id, o.order_no, w.name AS worker, a.at AS recorded_at,
        a.next_due AS next_attempt_at
 FROM postrider.attempt AS a
 JOIN postrider.notification AS o ON o.id = a.outbox_id
-JOIN postrider.endpoint AS e ON e.id = a.endpoint AND e.merchant_id = o.merchant_id;
+JOIN postrider.endpoint AS e ON e.id = a.endpoint AND e.merchant_id = o.merchant_id
+LEFT JOIN postrider.worker AS w ON w.no = a.worker;
 COMMENT ON VIEW postrider.attempt_log IS 'Every attempt. Look up by notify_id, merchant_id and order_no, or endpoint_id.';
 
 CREATE VIEW postrider.dead_letters AS
 SELECT o.notify_id, d.endpoint AS endpoint_id, o.merchant_id, o.order_no, o.event, d.class::int AS priority, d.reason,
        d.tries AS attempts, d.at AS dead_at, d.state, d.closed_by, d.closed_reason, d.closed_at,
        coalesce(o.notify_url, e.url) AS notify_url, nullif(l.code, 0)::int AS last_http_code, l.error AS last_error,
-       postrider.excerpt_text(l.response) AS last_response, o.version, o.at AS created_at
+       postrider.response_text(l.outcome, l.response) AS last_response, o.version, o.at AS created_at
 FROM postrider.dead AS d
 JOIN postrider.notification AS o ON o.id = d.outbox_id AND o.at = d.outbox_at
 LEFT JOIN postrider.endpoint AS e ON e.id = d.endpoint
 LEFT JOIN LATERAL (
-    SELECT a.code, a.error, a.response FROM postrider.attempt AS a
+    SELECT a.outcome, a.code, a.error, a.response FROM postrider.attempt AS a
     WHERE a.endpoint = d.endpoint AND a.outbox_id = d.outbox_id ORDER BY a.try DESC LIMIT 1) AS l ON true;
 
 -- Values of headers and passwords of proxies may be secrets: names and hosts only.
@@ -146,7 +153,7 @@ CREATE VIEW postrider.order_timeline AS
            jsonb_build_object('notify_id', o.notify_id, 'event', o.event, 'version', o.version, 'priority', o.class) AS detail
     FROM postrider.notification AS o WHERE o.kind = 0
     UNION ALL
-    SELECT o.merchant_id, o.order_no, a.started_at, 'notification.attempt',
+    SELECT o.merchant_id, o.order_no, a.at - a.before_ms * interval '1 ms', 'notification.attempt',
            jsonb_build_object('notify_id', o.notify_id, 'endpoint_id', a.endpoint, 'attempt', a.try, 'outcome',
                postrider.outcome_name(a.outcome), 'http_code', nullif(a.code, 0), 'error', a.error, 'duration_ms', a.ms,
                'next_attempt_at', a.next_due)
@@ -169,6 +176,6 @@ CREATE VIEW postrider.order_timeline AS
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA postrider FROM PUBLIC;
 -- A view's functions run with the reader's rights.
-GRANT EXECUTE ON FUNCTION postrider.excerpt_text, postrider.outcome_name, postrider.retry_count TO PUBLIC;
+GRANT EXECUTE ON FUNCTION postrider.response_text, postrider.outcome_name, postrider.retry_count TO PUBLIC;
 
 RESET ROLE;

@@ -31,10 +31,12 @@ GRANT SELECT ON postrider.outbox, postrider.outbox_kept, postrider.endpoint, pos
 GRANT UPDATE (pid) ON postrider.session TO postrider_scheduler;
 GRANT SELECT, UPDATE, DELETE ON postrider.job TO postrider_scheduler;
 GRANT INSERT ON postrider.attempt TO postrider_scheduler;
+GRANT SELECT, INSERT ON postrider.worker TO postrider_scheduler;
 GRANT SELECT, INSERT, UPDATE ON postrider.dead TO postrider_scheduler;
 GRANT SELECT, INSERT, DELETE ON postrider.cancelled TO postrider_scheduler;
 GRANT EXECUTE ON FUNCTION postrider.open_session, postrider.heartbeat, postrider.acquire_shards, postrider.release_shards,
-    postrider.end_session, postrider.end_dead_sessions, postrider.observe_heartbeats TO postrider_scheduler;
+    postrider.end_session, postrider.end_dead_sessions, postrider.observe_heartbeats, postrider.before_ms,
+    postrider.response_kept TO postrider_scheduler;
 
 -- circuit-breaker: who is forced or switched off
 GRANT SELECT (id, merchant_id, name, shard, url, state, state_reason, state_at, forced, tx) ON postrider.endpoint TO postrider_breaker;

@@ -77,7 +77,8 @@ BEGIN
         IF NOT FOUND THEN
             RETURN NULL;
         END IF;
-        IF EXISTS (SELECT FROM postrider.attempt AS a WHERE a.endpoint = endpoint_switch_off.id
+        IF EXISTS (SELECT FROM postrider.outbox AS o JOIN postrider.attempt AS a ON a.outbox_id = o.id
+                   WHERE o.merchant_id = merchant AND a.endpoint = endpoint_switch_off.id
                    AND a.outcome = 1 AND a.at >= failing_since) THEN        -- 1: delivered (Outcome.Result)
             DELETE FROM postrider.endpoint_failing AS f WHERE f.endpoint = endpoint_switch_off.id;
             RETURN NULL;

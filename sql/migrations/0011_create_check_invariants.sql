@@ -39,7 +39,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'job_of_delivered', 'invariant', count(*), 'jobs of deliveries that were made in this very life'
     FROM postrider.job AS j
     WHERE EXISTS (SELECT FROM postrider.attempt AS a WHERE a.endpoint = j.endpoint AND a.outbox_id = j.outbox_id
-                  AND a.salt = j.salt AND a.outcome = 1)
+                  AND a.try > j.tried_before AND a.outcome = 1)
     UNION ALL
     SELECT 'job_of_dead', 'invariant', count(*), 'jobs of deliveries that are open dead letters'
     FROM postrider.job AS j JOIN postrider.dead AS d ON d.outbox_id = j.outbox_id AND d.endpoint = j.endpoint

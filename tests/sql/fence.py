@@ -78,6 +78,8 @@ is_((len(applied(got)), got[0][0]), (3, "t"), "a batch with every outcome double
 is_(len(applied(owner.run(apply(items)))), 0, "the same batch again (unknown COMMIT) applies none")
 is_(admin.run("SELECT (SELECT count(*) FROM postrider.job), (SELECT count(*) FROM postrider.attempt), (SELECT count(*) FROM postrider.dead)"),
     [["1", "3", "1"]], "one job waits for its retry, three attempts, one dead letter")
+is_(admin.run("SELECT a.try, a.worker, w.name, a.response IS NULL FROM postrider.attempt AS a JOIN postrider.worker AS w ON w.no = a.worker"),
+    [["1", "1", "w", "f"]] * 3, "each with its worker's number; the worker's name is written once")
 is_(len(applied(owner.run(apply([(j[1][0], j[1][1], 0, 1, 1)])))), 0, "an outcome of the try before is stale")
 is_(len(applied(owner.run(apply([(j[1][0], int(j[1][1]) ^ 1, 1, 1, 1)])))), 0, "an outcome with another salt is stale")
 

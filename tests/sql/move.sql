@@ -34,7 +34,7 @@ SELECT set_eq('SELECT o.order_no, c.endpoint, c.reason FROM postrider.cancelled 
     $$VALUES ('o5', 0::bigint, 'no endpoint'), ('o6', 0, 'no endpoint'), ('o7', 0, 'no endpoint')$$, 'no match is an end, visible');
 SELECT is(array_agg(seq - (1::bigint << 56) ORDER BY seq), ARRAY[1, 2, 3, 4, 5]::bigint[], 'seq is dense from 1') FROM postrider.job;
 SELECT is(count(DISTINCT salt), 4::bigint, 'the salt comes from the notify_id') FROM postrider.job;
-SELECT is((SELECT array_agg(try) FROM postrider.job), ARRAY[0, 0, 0, 0, 0], 'no try yet');
+SELECT is((SELECT array_agg(try::int) FROM postrider.job), ARRAY[0, 0, 0, 0, 0], 'no try yet');
 EXECUTE move(1, :sysid, 500) \gset
 SELECT is((:moved, :jobs), (0, 0), 'nothing is moved twice');
 EXECUTE move(0, :sysid, 500) \gset
@@ -113,7 +113,7 @@ SELECT is(postrider.dead_redrive('ops', 'fixed', format('{"notify_id": "%s"}', :
 SELECT is((status, phase), ('pending'::text, 'new'::text), 'pending again before the move') FROM postrider.notification_status WHERE notify_id = :'n3';
 EXECUTE move(1, :sysid, 500) \gset
 SELECT is((:moved, :jobs), (1, 1), 'one job');
-SELECT is((j.try, j.tried_before, j.born > now() - interval '1 minute'), (0, 9, true), 'a fresh retry list, attempt numbers go on, max_age anew')
+SELECT is((j.try::int, j.tried_before, j.reborn > now() - interval '1 minute'), (0, 9, true), 'a fresh retry list, attempt numbers go on, max_age anew')
 FROM postrider.job AS j WHERE class = 1 ORDER BY seq DESC LIMIT 1;
 SELECT isnt((j.salt, j.seq)::text, :'old_token', 'a new token') FROM postrider.job AS j WHERE class = 1 ORDER BY seq DESC LIMIT 1;
 SELECT is(count(*), 1::bigint, 'still one row of status') FROM postrider.notification_status WHERE notify_id = :'n3';

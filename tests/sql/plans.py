@@ -77,8 +77,8 @@ is_(admin.value("SELECT count(*) FROM postrider.job"), str(ROWS), "all of them a
 
 # ends of every kind: four fifths delivered, the rest dead or waiting for a retry
 admin.run("""
-    INSERT INTO postrider.attempt (outbox_id, endpoint, salt, try, started_at, ms, outcome, code, worker)
-    SELECT outbox_id, endpoint, salt, 1, now(), 5, CASE WHEN outbox_id % 5 > 0 THEN 1 ELSE 2 END, 200, 'w' FROM postrider.job;
+    INSERT INTO postrider.attempt (outbox_id, endpoint, before_ms, ms, try, outcome, code)
+    SELECT outbox_id, endpoint, 5, 5, 1, CASE WHEN outbox_id % 5 > 0 THEN 1 ELSE 2 END, 200 FROM postrider.job;
     DELETE FROM postrider.job WHERE outbox_id % 5 > 0;
     INSERT INTO postrider.dead (outbox_id, endpoint, outbox_at, class, reason, tries)
     SELECT outbox_id, endpoint, outbox_at, class, 'x', 1 FROM postrider.job WHERE outbox_id % 10 = 0;

@@ -21,7 +21,7 @@ SELECT t.may_not('postrider_' || name, s) FROM t.role, unnest(ARRAY[
     'SELECT postrider.rebase()', 'SELECT postrider.redrive_letters(''x'', ''x'', ''{}'', now(), 1)', 'SELECT postrider.audit_add(''x'', ''x'', ''x'', ''x'', ''{}'')']) AS s;
 -- only the scheduler touches jobs and sessions (the relay makes jobs and may take them back)
 SELECT t.may_not('postrider_' || name, s) FROM t.role, unnest(ARRAY['UPDATE postrider.job SET try = 0',
-    'INSERT INTO postrider.attempt (outbox_id, endpoint, salt, try, started_at, ms, outcome, code, worker) VALUES (1, 1, 1, 1, now(), 1, 1, 1, ''x'')',
+    'INSERT INTO postrider.attempt (outbox_id, endpoint, before_ms, ms, try, outcome, code) VALUES (1, 1, 1, 1, 1, 1, 1)', 'INSERT INTO postrider.worker VALUES (1, ''x'')',
     'SELECT * FROM postrider.open_session('''')', 'SELECT postrider.end_session(gen_random_uuid())', 'SELECT * FROM postrider.acquire_shards(gen_random_uuid())',
     'SELECT id FROM postrider.session FOR SHARE']) AS s WHERE name <> 'scheduler';
 SELECT t.may_not('postrider_' || name, 'INSERT INTO postrider.job (seq, outbox_at, outbox_id, endpoint, class, salt) VALUES (1, now(), 1, 1, 1, 1)')
@@ -56,7 +56,7 @@ SELECT t.may_not('postrider_' || name, $$SELECT postrider.enqueue_notification('
 SELECT t.may_not('postrider_test_nobody', s) FROM unnest(ARRAY['SELECT * FROM postrider.notification_status', 'SELECT * FROM postrider.endpoints',
     $$SELECT postrider.enqueue_notification('m1', 'o', 'a.b', '{}')$$, $$SELECT postrider.cancel_notification(gen_random_uuid(), 'x')$$]) AS s;
 SELECT is(count(*), 0::bigint, 'PUBLIC may execute nothing but what views and triggers need') FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS a
-WHERE p.pronamespace = 'postrider'::regnamespace AND a.grantee = 0 AND p.proname NOT IN ('excerpt_text', 'outcome_name', 'retry_count', 'merchant_before', 'endpoint_before');
+WHERE p.pronamespace = 'postrider'::regnamespace AND a.grantee = 0 AND p.proname NOT IN ('response_text', 'outcome_name', 'retry_count', 'merchant_before', 'endpoint_before');
 SELECT is(p.proname::text || coalesce(array_to_string(p.proconfig, ',') ~ 'search_path', false)::text, p.proname || 'true',
     'SECURITY DEFINER with a fixed search_path: ' || p.proname)
 FROM pg_proc AS p WHERE p.pronamespace = 'postrider'::regnamespace AND p.prosecdef ORDER BY 1;

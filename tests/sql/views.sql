@@ -25,8 +25,11 @@ SELECT results_eq(format($$SELECT endpoint_id, status, phase, notify_url, attemp
 SELECT seq AS s1 FROM postrider.job WHERE endpoint = :e1 \gset
 SELECT seq AS s2 FROM postrider.job WHERE endpoint = :e2 \gset
 UPDATE postrider.job SET try = 1, due = now() + interval '5 s' WHERE seq = :s1;
-INSERT INTO postrider.attempt (outbox_id, endpoint, salt, try, started_at, ms, outcome, code, error, worker, next_due, response)
-SELECT outbox_id, endpoint, salt, 1, now(), 30, 2, 503, 'status', 'w', due, convert_to('nö', 'UTF8') FROM postrider.job WHERE seq = :s1;
+INSERT INTO postrider.worker VALUES (7, 'w');
+INSERT INTO postrider.attempt (outbox_id, endpoint, before_ms, ms, try, outcome, code, worker, error, next_due, response)
+SELECT outbox_id, endpoint, 31, 30, 1, 2, 503, 7, 'status', due, convert_to('nö', 'UTF8') FROM postrider.job WHERE seq = :s1;
+SELECT is((worker, recorded_at - started_at, duration_ms), ('w'::text, interval '31 ms', 30), 'who tried, when it began and how long it took')
+FROM postrider.attempt_log WHERE notify_id = :'n1';
 SELECT results_eq(format($$SELECT status, phase, attempts, retry_count, next_attempt_at > now(), last_http_code, last_error, last_response, delivered_at
     FROM postrider.notification_status WHERE notify_id = %L AND endpoint_id = %s$$, :'n1', :e1),
     $$VALUES ('pending', 'retrying', 1, 0, true, 503, 'status', 'nö', NULL::timestamptz)$$, 'retrying');
@@ -42,7 +45,10 @@ UPDATE postrider.attempt SET try = 2 WHERE outcome = 1;
 SELECT results_eq(format($$SELECT status, phase, attempts, retry_count, next_attempt_at, last_http_code, last_error, last_response, delivered_at IS NOT NULL,
     updated_at >= created_at FROM postrider.notification_status WHERE notify_id = %L AND endpoint_id = %s$$, :'n1', :e1),
     $$VALUES ('delivered', NULL, 2, 1, NULL::timestamptz, 200, NULL, 'SUCCESS', true, true)$$, 'delivered');
-INSERT INTO postrider.attempt SELECT now(), outbox_id, endpoint, salt, 3, now(), 1, 1, 200, NULL, 'w', NULL, NULL FROM postrider.attempt WHERE outcome = 1;
+INSERT INTO postrider.attempt (outbox_id, endpoint, before_ms, ms, try, outcome, code, response)
+SELECT outbox_id, endpoint, 1, 1, 3, 1, 200, '' FROM postrider.attempt WHERE outcome = 1;
+SELECT results_eq(format($$SELECT attempt, response FROM postrider.attempt_log WHERE notify_id = %L AND endpoint_id = %s ORDER BY 1$$, :'n1', :e1),
+    $$VALUES (1, 'nö'), (2, 'SUCCESS'), (3, '')$$, 'SUCCESS is not written but shown; an empty answer stays empty');
 SELECT is(count(*), 1::bigint, 'a logged resend makes no second row') FROM postrider.notification_status WHERE notify_id = :'n1' AND endpoint_id = :e1;
 SELECT t.finish(:s2, false, 4);
 SELECT results_eq(format($$SELECT status, phase, attempts, max_attempts, reason, last_response FROM postrider.notification_status WHERE notify_id = %L AND endpoint_id = %s$$,

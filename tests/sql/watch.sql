@@ -9,10 +9,12 @@ SELECT is((postrider.endpoint_mark_failing(:e1), postrider.endpoint_mark_failing
 SELECT is(merchant_id || forced_open::text, 'm1false', 'it is what a restart finds') FROM (SELECT merchant_id, forced IS NOT NULL AS forced_open FROM postrider.watch_load()) AS w;
 SELECT is(postrider.endpoint_switch_off(:e1, 'failing', 100000), NULL, 'not for failing this short');
 UPDATE postrider.endpoint_failing SET since = now() - interval '6 days';
-INSERT INTO postrider.attempt (outbox_id, endpoint, salt, try, started_at, ms, outcome, code, worker) VALUES (1, :e1, 1, 1, now(), 1, 1, 200, 'w');
+SELECT postrider.enqueue_notification('m1', 'o1', 'a.b', '{}');
+INSERT INTO postrider.attempt (outbox_id, endpoint, before_ms, ms, try, outcome, code) SELECT max(id), :e1, 1, 1, 1, 1, 200 FROM postrider.outbox;
 SELECT is(postrider.endpoint_switch_off(:e1, 'failing', 5 * 86400000), NULL, 'not when anything was delivered meanwhile, whatever one heard');
 SELECT is(count(*), 0::bigint, 'and then it is no episode any more') FROM postrider.endpoint_failing;
 DELETE FROM postrider.attempt;
+DELETE FROM postrider.outbox;
 INSERT INTO postrider.endpoint_failing VALUES (:e1, now() - interval '6 days');
 SELECT is(postrider.endpoint_switch_off(:e1, 'failing', 5 * 86400000), 'm1', 'failing for five days: off');
 SELECT is(postrider.endpoint_switch_off(:e1, 'failing', 5 * 86400000), NULL, 'once');

@@ -45,7 +45,7 @@ WITH c AS MATERIALIZED (
     LEFT JOIN (SELECT count(*) OVER () AS n, r.tx, r.id FROM r ORDER BY r.tx DESC, r.id DESC LIMIT 1) AS l ON true
 ), m AS MATERIALIZED (              -- the deliveries; endpoint NULL: there is none
     SELECT r.tx, r.id, r.at AS outbox_at, r.id AS outbox_id, e.id AS endpoint, r.notify_id, 0 AS tried_before,
-           NULL::text AS merchant_id, NULL::text AS origin, r.cancel_at, r.cancel_reason
+           NULL::text AS merchant_id, NULL::text AS origin, r.cancel_at, r.cancel_reason, NULL::timestamptz AS reborn
     FROM r LEFT JOIN postrider.endpoint AS e ON e.merchant_id = r.merchant_id AND e.id > 0 AND r.cancel_at IS NULL
       AND ('*' = ANY (e.events) OR r.event = ANY (e.events)
            OR EXISTS (SELECT FROM unnest(e.events) AS p WHERE right(p, 2) = '.*' AND starts_with(r.event, left(p, -1))))
@@ -54,16 +54,16 @@ WITH c AS MATERIALIZED (
     SELECT r.tx, r.id, r.at, r.id, CASE WHEN r.cancel_at IS NULL AND EXISTS (
                SELECT FROM postrider.endpoint AS e WHERE e.merchant_id = r.merchant_id AND e.id > 0)
                THEN postrider.notify_endpoint_id(r.merchant_id, g.origin) END,
-           r.notify_id, 0, r.merchant_id, g.origin, r.cancel_at, r.cancel_reason
+           r.notify_id, 0, r.merchant_id, g.origin, r.cancel_at, r.cancel_reason, NULL
     FROM r CROSS JOIN LATERAL (SELECT postrider.url_origin(r.notify_url) AS origin) AS g
     WHERE r.kind = 0 AND r.notify_url IS NOT NULL
     UNION ALL
-    SELECT r.tx, r.id, r.ref_at, r.ref_id, r.ref_endpoint, gen_random_uuid(), d.tries, NULL, NULL, NULL, NULL
+    SELECT r.tx, r.id, r.ref_at, r.ref_id, r.ref_endpoint, gen_random_uuid(), d.tries, NULL, NULL, NULL, NULL, now()
     FROM r JOIN postrider.dead AS d ON d.outbox_id = r.ref_id AND d.endpoint = r.ref_endpoint
     WHERE r.kind = 1 AND r.cancel_at IS NULL
 ), q AS MATERIALIZED (
     SELECT m.outbox_at, m.outbox_id, m.endpoint, m.tried_before, uuid_hash_extended(m.notify_id, 0) AS salt,
-           m.merchant_id, m.origin, w.seq + row_number() OVER (ORDER BY m.tx, m.id, m.endpoint) AS seq
+           m.merchant_id, m.origin, m.reborn, w.seq + row_number() OVER (ORDER BY m.tx, m.id, m.endpoint) AS seq
     FROM m CROSS JOIN w WHERE m.endpoint IS NOT NULL
 ), t AS (
     INSERT INTO postrider.tick (class, n, lo, hi, more, dt, di, seq, sysid)
@@ -84,8 +84,8 @@ WITH c AS MATERIALIZED (
     WHERE NOT EXISTS (SELECT FROM postrider.endpoint AS g WHERE g.id = x.endpoint)
     ON CONFLICT DO NOTHING
 ), j AS (
-    INSERT INTO postrider.job (seq, outbox_at, outbox_id, endpoint, class, salt, tried_before)
-    SELECT q.seq, q.outbox_at, q.outbox_id, q.endpoint, $1, q.salt, q.tried_before FROM t CROSS JOIN q
+    INSERT INTO postrider.job (seq, outbox_at, outbox_id, endpoint, class, salt, tried_before, reborn)
+    SELECT q.seq, q.outbox_at, q.outbox_id, q.endpoint, $1, q.salt, q.tried_before, q.reborn FROM t CROSS JOIN q
 ), b AS (                           -- kind 2: jobs that must not be
     DELETE FROM postrider.job AS n USING t, r WHERE r.kind = 2 AND n.outbox_id = r.ref_id
     RETURNING n.outbox_id, n.endpoint, n.outbox_at, r.cancel_reason

@@ -10,6 +10,18 @@
 -- rows: alive (the fence held), seq of each result that was applied (NULL when none).
 WITH f AS MATERIALIZED (
     SELECT s.id FROM postrider.session AS s WHERE s.id = $1 AND s.ended IS NULL FOR SHARE
+), n AS MATERIALIZED (              -- the few workers of the batch; one that is not known yet gets the next number
+    SELECT u.name, w.no
+    FROM (SELECT DISTINCT x.name FROM f, unnest($13::text[], $8::smallint[]) AS x (name, outcome) WHERE x.outcome > 0) AS u
+    LEFT JOIN postrider.worker AS w ON w.name = u.name
+), k AS (
+    INSERT INTO postrider.worker (no, name)
+    SELECT m.no + row_number() OVER (), n.name
+    FROM n CROSS JOIN (SELECT coalesce(max(w.no), 0)::int AS no FROM postrider.worker AS w) AS m
+    WHERE n.no IS NULL AND m.no < 32000
+    ON CONFLICT DO NOTHING RETURNING name, no
+), w AS MATERIALIZED (
+    SELECT n.name, n.no FROM n WHERE n.no IS NOT NULL UNION ALL SELECT k.name, k.no FROM k
 ), r AS MATERIALIZED (
     SELECT DISTINCT ON (u.seq) u.*
     FROM f, unnest($2::bigint[], $3::bigint[], $4::int[], $5::smallint[], $6::bigint[], $7::bigint[], $8::smallint[],
@@ -40,9 +52,9 @@ WITH f AS MATERIALIZED (
     SET reason = excluded.reason, tries = excluded.tries, at = now(), state = 'open',
         closed_by = NULL, closed_reason = NULL, closed_at = NULL
 ), a AS (
-    INSERT INTO postrider.attempt (outbox_id, endpoint, salt, try, started_at, ms, outcome, code, error, worker, next_due, response)
-    SELECT l.outbox_id, l.endpoint, l.salt, l.tried_before + l.try + 1,
-           timestamptz 'epoch' + l.started_us * interval '1 us', l.ms, l.outcome, l.code, l.error, l.worker, l.due, l.response
-    FROM l WHERE l.outcome > 0
+    INSERT INTO postrider.attempt (outbox_id, endpoint, before_ms, ms, try, outcome, code, worker, error, next_due, response)
+    SELECT l.outbox_id, l.endpoint, postrider.before_ms(l.started_us), l.ms, least(l.tried_before + l.try + 1, 32767),
+           l.outcome, l.code, w.no, l.error, l.due, postrider.response_kept(l.outcome, l.response)
+    FROM l LEFT JOIN w ON w.name = l.worker WHERE l.outcome > 0
 )
 SELECT EXISTS (SELECT 1 FROM f) AS alive, l.seq FROM (VALUES (1)) AS v (x) LEFT JOIN l ON true;

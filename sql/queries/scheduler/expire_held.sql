@@ -8,7 +8,7 @@ WITH f AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT n.seq FROM postrider.job AS n
         WHERE n.endpoint = $2 AND n.class = c.class AND n.due IS NOT NULL
-          AND n.born <= now() - $3::bigint * interval '1 ms' AND n.seq <> ALL ($4::bigint[])
+          AND coalesce(n.reborn, n.outbox_at) <= now() - $3::bigint * interval '1 ms' AND n.seq <> ALL ($4::bigint[])
         ORDER BY n.due, n.seq LIMIT $5::int) AS j
 ), d AS (
     DELETE FROM postrider.job AS j USING r WHERE j.seq = r.seq

@@ -4,8 +4,8 @@
 -- rows: a row per job in seq order per class. Jobs of other owners come with mine = false and nothing else,
 --       so that the cursor moves past them. Only first tries without a due time; dated ones are paged (page_due).
 SELECT j.seq, j.class, (e.shard = ANY ($1) AND j.due IS NULL AND o.id IS NOT NULL) AS mine,
-       j.salt, j.try, j.tried_before, j.endpoint, j.outbox_id,
-       (extract(epoch FROM clock_timestamp() - j.born) * 1000)::bigint AS age_ms,
+       j.salt, j.try::int, j.tried_before, j.endpoint, j.outbox_id,
+       (extract(epoch FROM clock_timestamp() - coalesce(j.reborn, j.outbox_at)) * 1000)::bigint AS age_ms,
        0::bigint AS due_in_ms, o.version, o.order_no, o.event, o.notify_id, o.notify_url, o.body
 FROM unnest($2::bigint[], $3::int[]) AS c (lo, most)
 CROSS JOIN LATERAL (

@@ -4,8 +4,8 @@
 -- $4 int[] most rows per pair (what is in memory already is skipped by the caller: ask for that many more)
 -- rows: as load_new, in (endpoint, class, due, seq) order, mine true; and a row with mine = false for each pair that has a job
 --       due after the horizon: endpoint, class and due_in_ms are its, the rest means nothing.
-(SELECT j.seq, j.class, true AS mine, j.salt, j.try, j.tried_before, j.endpoint, j.outbox_id,
-       (extract(epoch FROM clock_timestamp() - j.born) * 1000)::bigint AS age_ms,
+(SELECT j.seq, j.class, true AS mine, j.salt, j.try::int, j.tried_before, j.endpoint, j.outbox_id,
+       (extract(epoch FROM clock_timestamp() - coalesce(j.reborn, j.outbox_at)) * 1000)::bigint AS age_ms,
        ceil(extract(epoch FROM j.due - clock_timestamp()) * 1000)::bigint AS due_in_ms,
        o.version, o.order_no, o.event, o.notify_id, o.notify_url, o.body
 FROM unnest($1::bigint[], $2::smallint[], $4::int[]) AS p (endpoint, class, most)
