@@ -5,11 +5,12 @@
 #include "base/duration.h"
 #include "cli/command.h"
 #include "cli/console.h"
+#include "core/egress.h"
+#include "core/email.h"
 #include "core/headers.h"
 #include "core/judge.h"
 #include "core/retry.h"
 #include "core/url.h"
-#include "http/http.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,7 +19,6 @@
 #include <string.h>
 
 #define CA_MAX (256u * 1024)
-#define EMAIL_MAX 254 /* RFC 5321 section 4.5.3.1.3, without the angle brackets */
 
 static void put_text(json_t *settings, const char *key, const char *text)
 {
@@ -114,22 +114,6 @@ static int put_max_age(json_t *settings, const char *text)
     return PR_EXIT_OK;
 }
 
-/* Not the grammar of RFC 5322: what could never be written to, or would add a line to a mail. */
-static bool is_email(const char *text)
-{
-    size_t len = strlen(text);
-    if (len == 0) {
-        return true;
-    }
-    const char *at = strrchr(text, '@');
-    bool whole = at != NULL && at != text && at[1] != '\0';
-    for (size_t i = 0; whole && i < len; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        whole = byte > 0x20 && byte != 0x7f;
-    }
-    return whole && len <= EMAIL_MAX;
-}
-
 /* The rules that C and SQL share are checked here too: here the message tells what is wrong. */
 static int check_rules(const pr_args_t *args)
 {
@@ -150,13 +134,15 @@ static int check_rules(const pr_args_t *args)
         return pr_console_usage("--url: not a URL that can be called: %s", error.text);
     }
     const char *email = pr_args_text(args, "email");
-    if (email != NULL && !is_email(email)) {
-        return pr_console_usage("--email: not NAME@HOST of at most %d printable bytes", EMAIL_MAX);
+    if (email != NULL && !pr_email_ok(email)) {
+        return pr_console_usage("--email: not NAME@HOST of at most %d printable bytes",
+                                PR_EMAIL_MAX_BYTES);
     }
     const char *egress = pr_args_text(args, "egress");
-    if (egress != NULL && !pr_http_egress_ok(egress)) {
-        return pr_console_usage("--egress: not http://HOST:PORT, https://..., socks5://..., "
-                                "socks5h://..., address:IP or interface:NAME");
+    if (egress != NULL && !pr_egress_ok(egress)) {
+        return pr_console_usage(
+            "--egress: not http://[USER:WORD@]HOST:PORT, https://..., socks5://..., "
+            "socks5h://..., address:IP or interface:NAME");
     }
     if (pr_args_given(args, "http2") && pr_args_given(args, "no-http2")) {
         return pr_console_usage("--http2 and --no-http2 exclude each other");

@@ -469,6 +469,39 @@ $_$;
 ALTER FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bigint) OWNER TO postrider_owner;
 
 --
+-- Name: egress_ok(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.egress_ok(egress text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT CASE
+        WHEN egress IS NULL OR egress = '' THEN true
+        WHEN octet_length(egress) > 512 THEN false
+        WHEN egress ~ '^(https?|socks5h?)://' THEN rest !~ '[/?#]' AND postrider.url_origin('http://' || rest) IS NOT NULL
+        WHEN egress ~ '^address:' THEN substr(egress, 9) ~ '^[0-9]+[.][0-9.]+$' AND postrider.host_ok(substr(egress, 9))
+                                       OR substr(egress, 9) ~ '^[0-9A-Fa-f:.]+$' AND postrider.ipv6_ok(substr(egress, 9))
+        ELSE egress ~ '^interface:[A-Za-z0-9._-]{1,15}$' END
+    FROM regexp_replace(regexp_replace(egress, '^[a-z0-9]+://([A-Za-z0-9._~!$&''()*+,;=:%-]+@)?', ''), '/$', '') AS r (rest)
+$_$;
+
+ALTER FUNCTION postrider.egress_ok(egress text) OWNER TO postrider_owner;
+
+--
+-- Name: email_ok(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.email_ok(email text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT email IS NULL OR email = '' OR octet_length(email) <= 254 AND email ~ '^.+@[^@]+$' AND email !~ '[\x01-\x20\x7f]'
+$_$;
+
+ALTER FUNCTION postrider.email_ok(email text) OWNER TO postrider_owner;
+
+--
 -- Name: end_dead_sessions(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -604,6 +637,25 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.endpoint_before() OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_check(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_check() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    IF NOT postrider.egress_ok(NEW.egress) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003',
+            MESSAGE = 'egress is not http://[USER:WORD@]HOST:PORT, https://..., socks5://..., socks5h://..., address:IP or interface:NAME',
+            HINT = 'Leave it out to leave by the lane''s egress.';
+    END IF;
+    RETURN NEW;
+END $$;
+
+ALTER FUNCTION postrider.endpoint_check() OWNER TO postrider_owner;
 
 --
 -- Name: endpoint_disable(text, bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1215,6 +1267,42 @@ END $$;
 ALTER FUNCTION postrider.heartbeat(session uuid, beat bigint, low bigint[], OUT alive boolean, OUT target integer, OUT owned integer) OWNER TO postrider_owner;
 
 --
+-- Name: host_ok(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.host_ok(host text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT host ~ '^[A-Za-z0-9._-]+$' AND length(host) <= 253
+       AND host !~ '(^|[.])([.]|-|$)|-([.]|$)'
+       AND NOT EXISTS (SELECT FROM string_to_table(host, '.') AS label WHERE length(label) > 63)
+       AND (host !~ '(^|[.])([0-9]+|0[xX][0-9A-Fa-f]*)$'
+            OR host ~ '^((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])([.]|$)){4}$' AND host !~ '[.]$')
+$_$;
+
+ALTER FUNCTION postrider.host_ok(host text) OWNER TO postrider_owner;
+
+--
+-- Name: ipv6_ok(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.ipv6_ok(address text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT CASE
+        WHEN a.x ~ '[.]' THEN false                                 -- not a dotted quad at its end, or one that is none
+        WHEN a.x ~ '::' THEN a.x ~ '^([0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4})*)?::([0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4})*)?$'
+                             AND (SELECT count(*) FROM regexp_matches(a.x, '[0-9A-Fa-f]+', 'g')) <= 7
+        ELSE a.x ~ '^([0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}$' END
+    FROM regexp_replace(address, ':((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])[.]){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])$',
+                        ':0:0') AS a (x)
+$_$;
+
+ALTER FUNCTION postrider.ipv6_ok(address text) OWNER TO postrider_owner;
+
+--
 -- Name: is_moved(smallint, xid8, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -1271,6 +1359,25 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.merchant_before() OWNER TO postrider_owner;
+
+--
+-- Name: merchant_check(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.merchant_check() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    NEW.email := nullif(NEW.email, '');
+    IF NOT postrider.email_ok(NEW.email) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'email is not NAME@HOST of at most 254 printable bytes',
+            HINT = 'Leave it out when there is nobody to write to.';
+    END IF;
+    RETURN NEW;
+END $$;
+
+ALTER FUNCTION postrider.merchant_check() OWNER TO postrider_owner;
 
 --
 -- Name: merchant_set(text, text, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1843,9 +1950,11 @@ CREATE FUNCTION postrider.url_origin(url text) RETURNS text
     SET search_path TO 'pg_catalog'
     AS $_$
     SELECT lower(m[1]) || '://' || lower(m[2]) || ':' || p.port
-    FROM regexp_match(url, '^(https?)://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?(?:[/?][!"$-~]*)?$', 'i') AS m,
+    FROM regexp_match(url, '^([Hh][Tt][Tt][Pp][Ss]?)://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([1-9][0-9]{0,4}))?'
+                           '(?:[/?#](?:[]!#$&-;=?-Z[^_a-z{|}~]|%[0-9A-Fa-f][0-9A-Fa-f])*)?$') AS m,
          LATERAL (SELECT coalesce(m[3]::int, CASE lower(m[1]) WHEN 'https' THEN 443 ELSE 80 END) AS port) AS p
-    WHERE p.port BETWEEN 1 AND 65535
+    WHERE p.port <= 65535 AND octet_length(url) <= 512
+      AND CASE WHEN m[2] ~ '^\[' THEN postrider.ipv6_ok(btrim(m[2], '[]')) ELSE postrider.host_ok(m[2]) END
 $_$;
 
 ALTER FUNCTION postrider.url_origin(url text) OWNER TO postrider_owner;
@@ -3122,10 +3231,22 @@ ALTER INDEX postrider.outbox_notify_id_idx ATTACH PARTITION postrider.outbox_def
 CREATE TRIGGER endpoint_before BEFORE INSERT OR UPDATE ON postrider.endpoint FOR EACH ROW EXECUTE FUNCTION postrider.endpoint_before();
 
 --
+-- Name: endpoint endpoint_check; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER endpoint_check BEFORE INSERT OR UPDATE OF egress ON postrider.endpoint FOR EACH ROW EXECUTE FUNCTION postrider.endpoint_check();
+
+--
 -- Name: merchant merchant_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE TRIGGER merchant_before BEFORE INSERT OR UPDATE OF id, shard ON postrider.merchant FOR EACH ROW EXECUTE FUNCTION postrider.merchant_before();
+
+--
+-- Name: merchant merchant_check; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER merchant_check BEFORE INSERT OR UPDATE OF email ON postrider.merchant FOR EACH ROW EXECUTE FUNCTION postrider.merchant_check();
 
 --
 -- Name: endpoint_failing endpoint_failing_endpoint_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -3277,6 +3398,18 @@ REVOKE ALL ON FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bi
 GRANT ALL ON FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bigint) TO postrider_dead_letter;
 
 --
+-- Name: FUNCTION egress_ok(egress text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.egress_ok(egress text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION email_ok(email text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.email_ok(email text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION end_dead_sessions(self uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3302,6 +3435,12 @@ GRANT ALL ON FUNCTION postrider.endpoint_add(who text, merchant_id text, name te
 --
 
 REVOKE ALL ON FUNCTION postrider.endpoint_before() FROM PUBLIC;
+
+--
+-- Name: FUNCTION endpoint_check(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_check() FROM PUBLIC;
 
 --
 -- Name: FUNCTION endpoint_disable(who text, id bigint, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -3476,6 +3615,20 @@ REVOKE ALL ON FUNCTION postrider.heartbeat(session uuid, beat bigint, low bigint
 GRANT ALL ON FUNCTION postrider.heartbeat(session uuid, beat bigint, low bigint[], OUT alive boolean, OUT target integer, OUT owned integer) TO postrider_scheduler;
 
 --
+-- Name: FUNCTION host_ok(host text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.host_ok(host text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.host_ok(host text) TO postrider_relay;
+
+--
+-- Name: FUNCTION ipv6_ok(address text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.ipv6_ok(address text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.ipv6_ok(address text) TO postrider_relay;
+
+--
 -- Name: FUNCTION is_moved(class smallint, tx xid8, id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3494,6 +3647,12 @@ GRANT ALL ON FUNCTION postrider.merchant_add(who text, id text, tier text, email
 --
 
 REVOKE ALL ON FUNCTION postrider.merchant_before() FROM PUBLIC;
+
+--
+-- Name: FUNCTION merchant_check(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.merchant_check() FROM PUBLIC;
 
 --
 -- Name: FUNCTION merchant_set(who text, id text, settings jsonb, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
