@@ -57,6 +57,7 @@ static bool moved(pr_relay_t *self, const pr_relay_event_t *event, int64_t now_m
     pr_relay_class_t *one = &self->classes[event->class_no];
     one->under_way = false;
     one->failures = 0;
+    one->flood = event->full;
     if (event->last_seq > one->last_seq) {
         one->last_seq = event->last_seq;
     }
@@ -92,6 +93,16 @@ static bool any_due(const pr_relay_t *self, int64_t now_ms)
     return false;
 }
 
+static bool beside_higher(const pr_relay_t *self, int class_no, int64_t now_ms)
+{
+    for (int i = 0; i < class_no; i++) {
+        if (now_ms < self->classes[i].traffic_until_ms && !self->classes[i].flood) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What is to be asked of the database now; P0 first. */
 static int ask(pr_relay_t *self, int64_t now_ms, pr_relay_action_t *actions)
 {
@@ -114,7 +125,9 @@ static int ask(pr_relay_t *self, int64_t now_ms, pr_relay_action_t *actions)
         pr_relay_class_t *one = &self->classes[i];
         if (!one->under_way && one->next_at_ms <= now_ms + self->policy.busy_ms) {
             one->under_way = true;
-            actions[count++] = (pr_relay_action_t){.kind = PR_RELAY_MOVE, .class_no = i};
+            actions[count++] = (pr_relay_action_t){.kind = PR_RELAY_MOVE,
+                                                   .class_no = i,
+                                                   .beside_higher = beside_higher(self, i, now_ms)};
         }
     }
     return count;

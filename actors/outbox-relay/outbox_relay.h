@@ -11,6 +11,8 @@
  *   after a delay that doubles from idle_ms to scan_ms while moves fail (deadlock, no space ...),
  * and in no case later than scan_ms after the last one (N5). Due classes leave in one turn, P0
  * first, so that they share a round trip; one that is due within busy_ms of another joins it.
+ * Beside a higher class in traffic (that is not a flood itself) a lower one is moved in smaller
+ * pieces: statements go one after the other, and P0's waits for the one before it.
  *
  * Nothing is moved before the cluster was checked on this very connection: a database that was
  * restored from a dump has transaction ids below the cursor, and rows would be left behind in
@@ -71,6 +73,7 @@ typedef enum {
 typedef struct {
     pr_relay_action_kind_t kind;
     int class_no;
+    bool beside_higher;                 /* MOVE: a higher class has traffic, so take few rows */
     int64_t last_seq[PR_RELAY_CLASSES]; /* for HINT; 0 = not known */
 } pr_relay_action_t;
 
@@ -79,6 +82,7 @@ typedef struct {
     int failures;             /* in a row */
     int64_t next_at_ms;       /* poll then; meaningless while under way */
     int64_t traffic_until_ms; /* in traffic before this */
+    bool flood;               /* its last move was full */
     int64_t last_seq;
 } pr_relay_class_t;
 

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define PIECE 4           /* of relay.batch, beside a higher class in traffic */
 #define STATEMENT_MS 8000 /* with PR_DB_SILENCE_MS: a silent Postgres is left within 13 s */
 
 typedef struct relay_t relay_t;
@@ -30,6 +31,7 @@ struct relay_t {
     int64_t batch; /* relay.batch */
     int64_t sysid; /* of the cluster on this connection; from the check */
     asked_t asked[PR_RELAY_CLASSES];
+    bool few[PR_RELAY_CLASSES];  /* its next move is to be a small one */
     bool full[PR_RELAY_CLASSES]; /* its last move was: the next one need not be asked for */
     bool supersedes;             /* as of the last look, some endpoint wants it (N21) */
     char reason[256];            /* why the cluster is refused */
@@ -214,7 +216,8 @@ static void move(relay_t *self, int class_no)
     pr_params_clear(self->params);
     pr_params_add_i16(self->params, (int16_t)class_no);
     pr_params_add_i64(self->params, self->sysid);
-    pr_params_add_i64(self->params, self->batch);
+    int64_t few = self->batch / PIECE > 0 ? self->batch / PIECE : 1;
+    pr_params_add_i64(self->params, self->few[class_no] ? few : self->batch);
     if (pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_MOVE_WINDOW, self->params, on_moved,
                     &self->asked[class_no]) != PR_OK) {
         give(self, (pr_relay_event_t){.kind = PR_RELAY_FAILED, .class_no = class_no});
@@ -253,6 +256,7 @@ static void perform(relay_t *self, const pr_relay_action_t *action, bool wanted[
         check_cluster(self);
         break;
     case PR_RELAY_MOVE:
+        self->few[action->class_no] = action->beside_higher;
         if (self->full[action->class_no]) {
             move(self, action->class_no);
         } else {

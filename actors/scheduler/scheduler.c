@@ -10,7 +10,8 @@
 
 #define JOBS_MAX (4u << 20) /* a fuse; endpoints' shares bound memory long before */
 #define ENDPOINTS_MAX (1u << 20)
-#define SCAN_MS 200 /* how often silent jobs and waiting first tries are looked for */
+#define SCAN_MS 200  /* how often silent jobs are looked for, among those under way */
+#define WALK_MS 1000 /* how often waiting first tries are, among all */
 #define PAGE_AGAIN_MS 500
 #define FIRST_TRY_WAIT_MS \
     5000 /* docs/protocol.md, section 4: one that waits longer gets a due time */
@@ -102,6 +103,8 @@ pr_sched_t *pr_sched_new(const pr_sched_config_t *config, uint64_t seed)
 {
     pr_sched_t *self = PR_NEW(pr_sched_t);
     self->config = *config;
+    for (int class_no = 0; class_no < PR_SCHED_CLASSES; class_no++)
+        self->low[class_no] = INT64_MAX;
     self->jobs = pr_map_new(JOBS_MAX, seed);
     self->orders = pr_map_new(JOBS_MAX, seed ^ 1);
     self->endpoints = pr_map_new(ENDPOINTS_MAX, seed ^ 2);
@@ -351,6 +354,8 @@ static job_t *job_new(pr_sched_t *self, endpoint_t *endpoint, const pr_sched_row
     job->order_hash = row->order_hash;
     job->born_ms = now_ms - row->age_ms;
     job->dated = row->dated;
+    if (!row->dated && row->seq < self->low[row->class_no])
+        self->low[row->class_no] = row->seq;
     pr_rc_t rc = pr_map_put(self->jobs, (uint64_t)row->seq, job, NULL);
     pr_assert(rc == PR_OK);
     job->of_next = endpoint->first_job;
@@ -657,9 +662,18 @@ static void scan(pr_sched_t *self, int64_t now_ms)
         if (now_ms - job->heard_ms >= self->config.heard_ms)
             silent(self, job, now_ms);
     }
+}
+
+/* Over all jobs: the lowest first try, anew; and what waits for so long that it is to get a due time. */
+static void walk(pr_sched_t *self, int64_t now_ms)
+{
+    for (int class_no = 0; class_no < PR_SCHED_CLASSES; class_no++)
+        self->low[class_no] = INT64_MAX;
     size_t cursor = 0;
     job_t *job;
     while ((job = pr_map_next(self->jobs, &cursor, NULL))) {
+        if (!job->dated && job->view.seq < self->low[job->view.class_no])
+            self->low[job->view.class_no] = job->view.seq;
         if (job->state != JOB_READY || now_ms - job->due_ms < FIRST_TRY_WAIT_MS)
             continue;
         if (job->dated)
@@ -696,6 +710,10 @@ void pr_sched_tick(pr_sched_t *self, int64_t now_ms)
     if (now_ms >= self->next_scan_ms) {
         self->next_scan_ms = now_ms + SCAN_MS;
         scan(self, now_ms);
+    }
+    if (now_ms >= self->next_walk_ms) {
+        self->next_walk_ms = now_ms + WALK_MS;
+        walk(self, now_ms);
     }
 }
 
@@ -779,13 +797,7 @@ void pr_sched_stats(const pr_sched_t *self, pr_sched_stats_t *out)
 
 void pr_sched_low(const pr_sched_t *self, int64_t low[PR_SCHED_CLASSES])
 {
-    for (int class_no = 0; class_no < PR_SCHED_CLASSES; class_no++)
-        low[class_no] = INT64_MAX;
-    size_t cursor = 0;
-    const job_t *job;
-    while ((job = pr_map_next(self->jobs, &cursor, NULL)))
-        if (!job->dated && job->view.seq < low[job->view.class_no])
-            low[job->view.class_no] = job->view.seq;
+    memcpy(low, self->low, sizeof self->low);
 }
 
 void pr_sched_each_seq(const pr_sched_t *self, int64_t endpoint_id,

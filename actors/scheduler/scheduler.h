@@ -220,7 +220,7 @@ typedef struct {
     uint32_t class_jobs[PR_SCHED_CLASSES]; /* in memory */
 } pr_sched_stats_t;
 void pr_sched_stats(const pr_sched_t *self, pr_sched_stats_t *out);
-/* Per class: the lowest seq of a first try in memory without a due time, or INT64_MAX. */
+/* Per class: no first try without a due time in memory has a seq below; a second old at most. INT64_MAX: there is none. */
 void pr_sched_low(const pr_sched_t *self, int64_t low[PR_SCHED_CLASSES]);
 /* Calls fn for each seq in memory of the endpoint (expire_held leaves them alone). */
 void pr_sched_each_seq(const pr_sched_t *self, int64_t endpoint_id,

@@ -280,7 +280,7 @@ static void on_state_message(io_t *io, const Postrider__V1__Envelope *envelope)
 {
     if (envelope->body_case == POSTRIDER__V1__ENVELOPE__BODY_HINT &&
         envelope->hint->n_last_seq == PR_SCHED_CLASSES) {
-        rows_hint(io, envelope->hint->last_seq);
+        new_hint(io, envelope->hint->last_seq);
     } else if (envelope->body_case == POSTRIDER__V1__ENVELOPE__BODY_BREAKER_COMMAND) {
         const Postrider__V1__BreakerCommand *command = envelope->breaker_command;
         pr_forced_t forced =

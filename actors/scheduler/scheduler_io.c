@@ -83,8 +83,9 @@ static void arm(io_t *io)
     int64_t batch_ms = batch_deadline_ms(io);
     if (batch_ms < at_ms)
         at_ms = batch_ms;
-    if (io->cursors_known && !io->loading_new && io->poll_at_ms < at_ms)
-        at_ms = io->poll_at_ms;
+    int64_t new_ms = new_deadline_ms(io);
+    if (new_ms < at_ms)
+        at_ms = new_ms;
     if (at_ms <= io->now_ms)
         at_ms = io->now_ms + 1;
     pr_loop_timer_at(io->loop, io->turn_timer, at_ms);
@@ -120,7 +121,7 @@ static void turn(void *arg, int64_t now_ms)
         pr_sched_all_heard(io->sched, now_ms);
     }
     io_actions(io);
-    rows_poll(io);
+    new_poll(io);
     bus_dispatch(io);
     io_actions(io);
     bus_demand(io);
@@ -146,6 +147,7 @@ static void on_db_lost(void *arg)
 {
     io_t *io = arg;
     session_on_db_lost(io);
+    new_on_db_lost(io);
 }
 
 /* ---- configuration ---- */
@@ -219,6 +221,7 @@ static pr_rc_t start(pr_actor_t *actor, void **io_out, pr_error_t *error)
     };
     io->db = pr_db_new(&options);
     pr_loop_add_db(io->loop, io->db);
+    new_start(io, &options);
     (void)pr_loop_add_timer(io->loop, io->now_ms + io->beat_ms, io->beat_ms, session_timer, io);
     (void)pr_loop_add_timer(io->loop, io->now_ms + HELLO_EVERY_MS, HELLO_EVERY_MS, bus_timer, io);
     io->turn_timer = pr_loop_add_timer(io->loop, INT64_MAX, 0, on_turn_timer, io);
@@ -256,6 +259,7 @@ static void stop(void **io_ptr)
     io_t *io = *io_ptr;
     if (!io)
         return;
+    new_stop(io);
     if (io->db) {
         pr_loop_remove_db(io->loop, io->db);
         pr_db_destroy(&io->db); /* callbacks of queries under way run here */

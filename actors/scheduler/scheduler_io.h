@@ -3,7 +3,8 @@
  * The scheduler's edge: rows, batches and messages in, actions out. Private to this folder.
  *   scheduler_io.c       start, turn, drain, stop; actions -> effects
  *   scheduler_session.c  the session: open, resume, beat, shards, ending others' sessions
- *   scheduler_rows.c     endpoints, new jobs, adopted jobs, pages, cancellations
+ *   scheduler_new.c      new jobs, behind the cursor
+ *   scheduler_rows.c     endpoints, adopted jobs, pages, cancellations
  *   scheduler_batch.c    results on the way to Postgres, and their acknowledgement
  *   scheduler_bus.c      brokers and, when all are away, workers directly
  */
@@ -180,21 +181,36 @@ typedef struct io_t {
     /* rows */
     pr_map_t *endpoints;                  /* endpoint_row_t by id */
     char horizon[24], cancel_horizon[24]; /* xid8 as text */
-    bool loading_endpoints, loading_new, loading_cancelled, endpoints_known;
-    bool new_stale; /* load_new under way asks for shards as they were: its answer is not used */
+    bool loading_endpoints, loading_cancelled, endpoints_known;
+    /* Cancellations up to next_horizon need no third look once the looks at new jobs up to cancel_look are answered. */
+    char next_horizon[24];
+    uint64_t cancel_look;
     bool owned_unknown,
-        owned_asked;          /* owned_shards is still to be answered; its question is under way */
-    uint32_t blocked_classes; /* bit c: load_new met a job of an endpoint we do not know yet */
-    int64_t cursor[PR_SCHED_CLASSES], hinted[PR_SCHED_CLASSES];
+        owned_asked; /* owned_shards is still to be answered; its question is under way */
+    int64_t cursor[PR_SCHED_CLASSES];
     bool cursors_known;
     int64_t
         durable[PR_SCHED_CLASSES]; /* the cursor that our last answered beat has carried to disk */
     int64_t beat_cursor[PR_SCHED_CLASSES]; /* the cursor when the beat under way was sent */
-    int64_t poll_at_ms;
     adoption_t adoption;
     int64_t
         heard_wanted_ms; /* all workers named what they hold after this: adopted jobs may go; INT64_MAX: not waiting */
     pr_map_t *heard; /* hash of worker id -> when (as pointer-sized number + 1) */
+
+    /* new jobs */
+    pr_db_t *reader; /* a second connection, only for looks at new jobs */
+    pr_statement_t reader_statements[2];
+    bool reader_proven, reader_asked;
+    int64_t poll_at_ms;
+    int64_t hinted[PR_SCHED_CLASSES];
+    int64_t new_at_ms[PR_SCHED_CLASSES]; /* when the class last had one, ours or not */
+    /* classes, bit c: */
+    uint32_t looking;   /* are being looked for */
+    uint32_t new_stale; /* of these, cursor or shards changed meanwhile: the answer is not used */
+    uint32_t flood;     /* their last look took as many as it might */
+    uint32_t full;      /* the same, and the next look has not begun */
+    uint32_t asked_for[PR_SCHED_CLASSES];
+    uint64_t looks, look_no[PR_SCHED_CLASSES]; /* so far; the last of the class */
 
     /* results */
     batch_t *pending;
@@ -242,7 +258,39 @@ static inline void bit_set(uint8_t *bits, int n)
 }
 int add_shards(pr_params_t *params, const uint8_t bits[32]); /* as smallint[]; how many */
 
+/* scheduler_new.c */
+void new_start(io_t *io, const pr_db_options_t *like); /* the reader: as the other connection */
+void new_stop(io_t *io);
+void new_prove_reader(io_t *io); /* when the session begins to live, and each beat */
+void new_on_db_lost(io_t *io);
+void new_poll(io_t *io); /* each turn */
+void new_hint(io_t *io, const int64_t *last_seq);
+int64_t new_deadline_ms(const io_t *io);
+
+/* The columns that load_new, load_first_tries and page_due share. */
+enum {
+    COL_SEQ,
+    COL_CLASS,
+    COL_MINE,
+    COL_SALT,
+    COL_TRY,
+    COL_TRIED_BEFORE,
+    COL_ENDPOINT,
+    COL_OUTBOX_ID,
+    COL_AGE_MS,
+    COL_DUE_IN_MS,
+    COL_VERSION,
+    COL_ORDER_NO,
+    COL_EVENT,
+    COL_NOTIFY_ID,
+    COL_NOTIFY_URL,
+    COL_BODY,
+};
+
 /* scheduler_rows.c */
+/* Every answer passes here: false = it is none; what cannot be met later ends the process. */
+bool rows_answered(io_t *io, pr_rc_t rc, const pr_error_t *error);
+pr_sched_added_t rows_add(io_t *io, const pr_rows_t *rows, int row, bool dated, bool adopted);
 void rows_load_endpoints(io_t *io);
 void rows_load_cancelled(io_t *io);
 void rows_adopt(io_t *io);       /* the adoption was set up: read what it names */

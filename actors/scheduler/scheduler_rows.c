@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows in: endpoints, new jobs behind the cursor, what former owners left, pages of dated jobs, cancellations.
+ * Rows in: what former owners left, pages of dated jobs, cancellations. New jobs are read in scheduler_new.c.
  * One query of each kind at a time; all of them again from their start after a reconnect.
  */
 #include "actors/scheduler/scheduler_io.h"
@@ -16,7 +16,7 @@
 #define ADOPT_AGAIN_MS 500
 #define EXPIRE_MOST 1000 /* of each class, in one statement */
 
-static bool answered(io_t *io, pr_rc_t rc, const pr_error_t *error)
+bool rows_answered(io_t *io, pr_rc_t rc, const pr_error_t *error)
 {
     if (rc == PR_OK)
         return true;
@@ -42,26 +42,6 @@ static void uuid_text(const uint8_t id[16], char out[37])
         *out++ = g + 1 < PR_COUNT(groups) ? '-' : '\0';
     }
 }
-
-/* The columns that load_new, load_first_tries and page_due share. */
-enum {
-    COL_SEQ,
-    COL_CLASS,
-    COL_MINE,
-    COL_SALT,
-    COL_TRY,
-    COL_TRIED_BEFORE,
-    COL_ENDPOINT,
-    COL_OUTBOX_ID,
-    COL_AGE_MS,
-    COL_DUE_IN_MS,
-    COL_VERSION,
-    COL_ORDER_NO,
-    COL_EVENT,
-    COL_NOTIFY_ID,
-    COL_NOTIFY_URL,
-    COL_BODY,
-};
 
 static char *put_text(char **at, const char *text)
 {
@@ -96,7 +76,7 @@ static payload_t *payload_new(const pr_rows_t *rows, int row)
     return payload;
 }
 
-static pr_sched_added_t add_row(io_t *io, const pr_rows_t *rows, int row, bool dated, bool adopted)
+pr_sched_added_t rows_add(io_t *io, const pr_rows_t *rows, int row, bool dated, bool adopted)
 {
     pr_sched_row_t job = {
         .seq = pr_rows_i64(rows, row, COL_SEQ),
@@ -119,87 +99,6 @@ static pr_sched_added_t add_row(io_t *io, const pr_rows_t *rows, int row, bool d
     if (added != PR_SCHED_KEPT)
         pr_free(payload);
     return added;
-}
-
-/* ---- new jobs ---- */
-
-static void on_new(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
-{
-    io_t *io = arg;
-    io->loading_new = false;
-    io->now_ms = pr_loop_now_ms(io->loop);
-    bool stale = io->new_stale;
-    io->new_stale = false;
-    if (!answered(io, rc, error))
-        return;
-    if (stale) {
-        io->poll_at_ms = io->now_ms;
-        return;
-    }
-    uint32_t count[PR_SCHED_CLASSES] = {0};
-    bool unknown_endpoint = false;
-    for (int row = 0; row < pr_rows_count(rows); row++) {
-        int c = pr_rows_i16(rows, row, COL_CLASS);
-        pr_assert(c >= 0 && c < PR_SCHED_CLASSES);
-        int64_t seq = pr_rows_i64(rows, row, COL_SEQ);
-        if (pr_rows_bool(rows, row, COL_MINE)) {
-            int64_t endpoint = pr_rows_i64(rows, row, COL_ENDPOINT);
-            if (!rows_endpoint(io, endpoint)) {
-                unknown_endpoint =
-                    true; /* younger than our last look at endpoints: stop before it, look, read again */
-                io->blocked_classes |= 1u << c;
-            }
-            if (!(io->blocked_classes >> c & 1u))
-                (void)add_row(io, rows, row, false, false);
-        }
-        if (!(io->blocked_classes >> c & 1u) && seq > io->cursor[c])
-            io->cursor[c] = seq;
-        count[c]++;
-    }
-    io->blocked_classes = 0;
-    if (unknown_endpoint) {
-        rows_load_endpoints(io);
-        return; /* its answer polls again */
-    }
-    for (int c = 0; c < PR_SCHED_CLASSES; c++) {
-        if (count[c] == io->load_max)
-            io->poll_at_ms = io->now_ms;
-        else if (io->hinted[c] > io->cursor[c])
-            io->hinted[c] = io->cursor[c]; /* a move that was announced and undone */
-    }
-}
-
-void rows_poll(io_t *io)
-{
-    if (io->loading_new || !io->cursors_known || io->session_state != SESSION_LIVE || io->draining)
-        return;
-    bool hinted = false;
-    for (int c = 0; c < PR_SCHED_CLASSES; c++)
-        hinted = hinted || io->hinted[c] > io->cursor[c];
-    if (!hinted && io->now_ms < io->poll_at_ms)
-        return;
-    pr_sched_stats_t stats;
-    pr_sched_stats(io->sched, &stats);
-    int32_t most[PR_SCHED_CLASSES];
-    for (int c = 0; c < PR_SCHED_CLASSES; c++)
-        most[c] = stats.class_jobs[c] < io->class_jobs_max ? (int32_t)io->load_max : 0;
-    pr_params_clear(io->params);
-    uint8_t ours[32];
-    for (size_t i = 0; i < sizeof ours; i++)
-        ours[i] = (uint8_t)(io->owned[i] & ~io->leaving[i]);
-    (void)add_shards(io->params, ours);
-    pr_params_add_i64_array(io->params, io->cursor, NULL, PR_SCHED_CLASSES);
-    pr_params_add_i32_array(io->params, most, PR_SCHED_CLASSES);
-    if (pr_db_query(io->db, PR_SQL_SCHEDULER_LOAD_NEW, io->params, on_new, io) == PR_OK)
-        io->loading_new = true;
-    io->poll_at_ms = io->now_ms + io->poll_ms;
-}
-
-void rows_hint(io_t *io, const int64_t *last_seq)
-{
-    for (int c = 0; c < PR_SCHED_CLASSES; c++)
-        if (last_seq[c] > io->hinted[c])
-            io->hinted[c] = last_seq[c];
 }
 
 /* ---- adoption ---- */
@@ -245,7 +144,7 @@ static void adopt_dated(io_t *io);
 static void on_pairs(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     io_t *io = arg;
-    if (!chain_answered(io) || !answered(io, rc, error))
+    if (!chain_answered(io) || !rows_answered(io, rc, error))
         return;
     for (int row = 0; row < pr_rows_count(rows); row++)
         if (!rows_endpoint(io, pr_rows_i64(rows, row, 0))) { /* younger than our last look */
@@ -279,7 +178,7 @@ static void on_first_tries(void *arg, pr_rc_t rc, const pr_rows_t *rows, const p
 {
     io_t *io = arg;
     adoption_t *adoption = &io->adoption;
-    if (!chain_answered(io) || !answered(io, rc, error))
+    if (!chain_answered(io) || !rows_answered(io, rc, error))
         return;
     if (unknown_endpoint(
             io, rows)) { /* younger than our last look at endpoints: look, and read again */
@@ -294,7 +193,7 @@ static void on_first_tries(void *arg, pr_rc_t rc, const pr_rows_t *rows, const p
         count[c]++;
         adoption->lo[c] = pr_rows_i64(rows, row, COL_SEQ);
         if (pr_rows_bool(rows, row, COL_MINE))
-            (void)add_row(io, rows, row, false, adoption->former);
+            (void)rows_add(io, rows, row, false, adoption->former);
     }
     bool more = false;
     for (int c = 0; c < PR_SCHED_CLASSES; c++) {
@@ -322,18 +221,17 @@ static void on_cursors(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_er
 {
     io_t *io = arg;
     adoption_t *adoption = &io->adoption;
-    if (!chain_answered(io) || !answered(io, rc, error))
+    if (!chain_answered(io) || !rows_answered(io, rc, error))
         return;
     for (int row = 0; row < pr_rows_count(rows); row++) {
         int c = pr_rows_i16(rows, row, 0);
         pr_assert(c >= 0 && c < PR_SCHED_CLASSES);
-        adoption->hi[c] = pr_rows_i64(rows, row, 1);
         if (!io->cursors_known)
-            io->cursor[c] = adoption->hi[c];
+            io->cursor[c] = pr_rows_i64(rows, row, 1);
+        adoption->hi[c] = io->cursor[c]; /* behind it new jobs are looked for: each is read once */
     }
     io->cursors_known = true;
-    /* New jobs that are being read were asked for without these shards, perhaps beyond hi: they are read again. */
-    io->new_stale = io->loading_new;
+    io->new_stale |= io->looking; /* asked for without these shards, from another cursor */
     for (int shard = 0; shard < 256; shard++) {
         if (!bit_get(adoption->shards, shard) || bit_get(io->owned, shard))
             continue;
@@ -384,7 +282,7 @@ static void on_page(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error
     pages_t *pages = arg;
     io_t *io = pages->io;
     io->now_ms = pr_loop_now_ms(io->loop);
-    bool ok = answered(io, rc, error);
+    bool ok = rows_answered(io, rc, error);
     for (int row = 0; ok && row < pr_rows_count(rows); row++) {
         int64_t endpoint = pr_rows_i64(rows, row, COL_ENDPOINT);
         if (!pr_rows_bool(rows, row, COL_MINE)) { /* what comes after the page */
@@ -399,7 +297,7 @@ static void on_page(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error
         pages->got[page]++;
         int64_t since_ms = io->adopted_at_ms[known->spec.shard];
         bool adopted = since_ms != INT64_MIN && io->now_ms - since_ms < io->sched_config.heard_ms;
-        (void)add_row(io, rows, row, true, adopted);
+        (void)rows_add(io, rows, row, true, adopted);
     }
     for (int i = 0; i < pages->count; i++)
         pr_sched_paged(io->sched, pages->endpoint[i], (uint8_t)pages->class_no[i],
@@ -441,7 +339,7 @@ typedef struct {
 static void on_expired(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     expiry_t *expiry = arg;
-    if (answered(expiry->io, rc, error))
+    if (rows_answered(expiry->io, rc, error))
         for (int row = 0; row < pr_rows_count(rows); row++)
             bus_fact_dead(expiry->io, expiry->endpoint_id, pr_rows_i64(rows, row, 0),
                           (uint32_t)pr_rows_i32(rows, row, 1), "expired", NULL);
@@ -487,16 +385,28 @@ void rows_expire(io_t *io, int64_t endpoint_id)
 
 /* ---- cancellations ---- */
 
+/* A look at new jobs may have seen one that was cancelled since, and be answered after this: then nothing was there to
+ * cancel. So a cancellation is read until every look that may be older than it has been answered; mostly twice. */
+static void move_horizon(io_t *io, const char *horizon)
+{
+    for (int c = 0; c < PR_SCHED_CLASSES; c++)
+        if ((io->looking >> c & 1u) && io->look_no[c] <= io->cancel_look)
+            return;
+    if (io->next_horizon[0] != '\0')
+        memcpy(io->cancel_horizon, io->next_horizon, sizeof io->cancel_horizon);
+    (void)snprintf(io->next_horizon, sizeof io->next_horizon, "%s", horizon);
+    io->cancel_look = io->looks;
+}
+
 static void on_cancelled(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     io_t *io = arg;
     io->loading_cancelled = false;
-    if (!answered(io, rc, error))
+    if (!rows_answered(io, rc, error))
         return;
     for (int row = 0; row < pr_rows_count(rows); row++) {
         if (pr_rows_null(rows, row, 1))
-            (void)snprintf(io->cancel_horizon, sizeof io->cancel_horizon, "%s",
-                           pr_rows_text(rows, row, 0));
+            move_horizon(io, pr_rows_text(rows, row, 0));
         else
             pr_sched_cancel(io->sched, pr_rows_i64(rows, row, 1), pr_rows_i64(rows, row, 2),
                             io->now_ms);
@@ -524,7 +434,9 @@ void rows_load_cancelled(io_t *io)
 void rows_reconnect(io_t *io)
 {
     adoption_t *adoption = &io->adoption;
-    io->loading_new = io->loading_endpoints = io->loading_cancelled = false;
+    io->loading_endpoints = io->loading_cancelled = false;
+    io->new_stale |= io->looking;
+    io->full = 0;
     /* another server may have taken over, whose transaction ids are lower */
     io->endpoints_known = false;
     if (!io->cursors_known && !adoption->active)
@@ -550,9 +462,11 @@ void rows_forget(io_t *io)
         pr_sched_drop_shard(io->sched, (uint8_t)shard);
     io_actions(io);
     io->cursors_known = false;
-    io->loading_new = io->loading_cancelled = false;
+    io->loading_cancelled = false;
+    io->new_stale |= io->looking;
+    io->full = 0;
     io->heard_wanted_ms = INT64_MAX;
-    io->cancel_horizon[0] = '\0';
+    io->cancel_horizon[0] = io->next_horizon[0] = '\0';
     memset(io->hinted, 0, sizeof io->hinted);
     for (int c = 0; c < PR_SCHED_CLASSES; c++)
         io->durable[c] = (int64_t)c << CLASS_SHIFT;

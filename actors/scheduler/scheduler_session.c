@@ -155,6 +155,7 @@ static void live(io_t *io)
     io->acquiring = false;
     io->nobserved = 0;
     rows_load_endpoints(io); /* then shards are taken, on the next timer */
+    new_prove_reader(io);
     batch_resend(io);
     bus_greet(io);
 }
@@ -387,6 +388,7 @@ void session_timer(void *arg, int64_t now_ms)
     rows_load_cancelled(io);
     ask_owned(io);
     rows_adopt_again(io);
+    new_prove_reader(io);
     bool nothing = true;
     for (size_t i = 0; i < sizeof io->owned; i++)
         nothing = nothing && io->owned[i] == 0;

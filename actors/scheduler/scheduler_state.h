@@ -102,7 +102,10 @@ struct pr_sched_t {
     pr_timerq_t *endpoint_timers; /* id = endpoint id */
     job_t *under_way;             /* INFLIGHT and ADOPTED */
     uint32_t adopted;
-    int64_t next_scan_ms;       /* silent jobs; first tries that wait too long */
+    int64_t next_scan_ms; /* silent jobs */
+    int64_t next_walk_ms; /* first tries that wait too long; the lowest one */
+    int64_t
+        low[PR_SCHED_CLASSES];  /* no first try without a due time is below; as of the last walk */
     pr_sched_action_t *actions; /* first come, first out; grows */
     uint32_t actions_first, actions_count, actions_room;
     pr_sched_stats_t stats;

@@ -9,6 +9,7 @@
  */
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "db/db_private.h"
 
@@ -55,7 +56,8 @@ static int64_t backoff_ms(int tries)
     int64_t wait = PR_DB_BACKOFF_MIN_MS;
     for (int i = 1; i < tries && wait < PR_DB_BACKOFF_MAX_MS; i++)
         wait *= 2;
-    return wait < PR_DB_BACKOFF_MAX_MS ? wait : PR_DB_BACKOFF_MAX_MS;
+    wait = wait < PR_DB_BACKOFF_MAX_MS ? wait : PR_DB_BACKOFF_MAX_MS;
+    return wait - (int64_t)(pr_random_u64() % (uint64_t)(wait / 4 + 1));
 }
 
 static void close_connection(pr_db_t *self, const pr_error_t *why)

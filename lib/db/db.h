@@ -5,7 +5,8 @@
  *
  * Model. A pr_db_t connects by itself, prepares every statement of its table, and stays
  * connected: when the connection breaks it fails all queries under way with PR_AGAIN (their
- * outcome is UNKNOWN: they may have been committed), waits with backoff (100 ms doubling to 5 s)
+ * outcome is UNKNOWN: they may have been committed), waits with backoff (100 ms doubling to 1 s,
+ * each up to a quarter less, so that many actors do not come at once)
  * and connects anew. Each pr_db_query is its own implicit transaction (one Sync each), answered
  * in order; many may be under way (pipeline). Queries given while not ready are refused with
  * PR_AGAIN.

@@ -44,10 +44,10 @@
     (64u << 20) /* one statement's parameters; callers bound their batches */
 
 #define PR_DB_BACKOFF_MIN_MS 100
-#define PR_DB_BACKOFF_MAX_MS 5000
-#define PR_DB_CONNECT_MS 5000  /* from the first packet to "connection ok" */
-#define PR_DB_PREPARE_MS 15000 /* session settings and all statements */
-#define PR_DB_SILENCE_MS 5000  /* beyond statement_timeout: the server process is stopped or gone */
+#define PR_DB_BACKOFF_MAX_MS 1000 /* a database that is back is found within a second */
+#define PR_DB_CONNECT_MS 5000     /* from the first packet to "connection ok" */
+#define PR_DB_PREPARE_MS 15000    /* session settings and all statements */
+#define PR_DB_SILENCE_MS 5000 /* beyond statement_timeout: the server process is stopped or gone */
 #define PR_DB_STATEMENT_MS 30000
 #define PR_DB_PENDING_MAX 1024
 #define PR_CONNINFO_MAX 80 /* libpq 15 knows 41 keywords */

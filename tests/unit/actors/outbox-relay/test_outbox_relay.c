@@ -141,6 +141,38 @@ Test(outbox_relay, pace_busy_then_idle)
     cr_assert_eq(f.relay.classes[1].next_at_ms, now_ms + 25, "traffic is over: idle");
 }
 
+/* Whether the class' move that was just asked for is a small one; -1: none was. */
+static int small(const fixture_t *self, int class_no)
+{
+    for (int i = 0; i < self->count; i++) {
+        if (self->actions[i].kind == PR_RELAY_MOVE && self->actions[i].class_no == class_no) {
+            return self->actions[i].beside_higher;
+        }
+    }
+    return -1;
+}
+
+Test(outbox_relay, beside_a_higher_class_in_traffic_pieces_are_small)
+{
+    fixture_t f;
+    start(&f, 1000);
+    moved(&f, 0, 0, false, 1000);
+    moved(&f, 1, 0, false, 1000);
+    moved(&f, 2, 100, true, 1001);
+    cr_assert_eq(small(&f, 2), 0, "it is alone");
+    tick(&f, 1030);
+    moved(&f, 0, 1, false, 1031);
+    moved(&f, 2, 100, true, 1032);
+    cr_assert_eq(small(&f, 2), 1);
+    tick(&f, 1034);
+    moved(&f, 0, 100, true, 1035);
+    moved(&f, 2, 25, true, 1036);
+    cr_assert_eq(small(&f, 2), 0, "a flood of P0 has no use for it");
+    moved(&f, 0, 1, false, 1037);
+    moved(&f, 2, 100, true, 1037 + PR_RELAY_TRAFFIC_HOLD_MS);
+    cr_assert_eq(small(&f, 2), 0, "P0's traffic is over");
+}
+
 Test(outbox_relay, idle_classes_share_one_turn)
 {
     fixture_t f;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The scheduler's decisions in a small world of chance: a job table in memory behind a pipeline
- * whose answers come late, get lost, or never come; workers that fail, fall silent, die or say
+ * whose answers come late, get lost, or never come; a second one, in no order with the first, on
+ * which new jobs are looked for, as scheduler_new.c does; workers that fail, fall silent, die or say
  * everything twice; people who cancel, force, disable; shards that come and go; a database that
  * loses its last moves. What must hold after every step:
  *
  *   - a job of the table is in memory, or something is under way or set that will bring it (found)
  *   - of one order nothing leaves while another is, or may be, under way; nothing leaves before
  *     its due time
+ *   - nothing is sent once we know that it has ended; what was cancelled is not kept to be sent
  *   - the counters are what one counts; a window is never exceeded; every outcome is answered once
  *
  * and when the faults stop, every job ends and nothing stays behind in memory.
@@ -26,6 +28,7 @@ enum { HORIZON_MS = 5000, CLASS_SHIFT = 56 };
 
 typedef struct {
     bool alive, dated, adopted_read;
+    bool ended; /* by our own result, and we know it */
     int64_t seq, version, born_ms, due_ms;
     uint64_t salt, order;
     uint32_t attempt;
@@ -47,7 +50,7 @@ typedef struct {
     int flight;
 } said_t; /* an outcome object */
 
-typedef enum { OP_RESULT, OP_DATE, OP_PAGE, OP_EXPIRE, OP_NEW, OP_CANCELLED, OP_BEAT } op_kind_t;
+typedef enum { OP_RESULT, OP_DATE, OP_PAGE, OP_EXPIRE, OP_CANCELLED, OP_BEAT } op_kind_t;
 
 /* A statement in the pipeline: executed by Postgres first, answered later. */
 typedef struct {
@@ -59,6 +62,16 @@ typedef struct {
     int count, cancelled_upto;
     row_t rows[ROWS];
 } op_t;
+
+/* A look at new jobs, on the other connection. */
+typedef struct {
+    bool asked, executed, stale;
+    uint32_t leaving; /* endpoints that it was not asked for, bit e */
+    uint64_t number;
+    int64_t cursor[PR_SCHED_CLASSES];
+    int count;
+    row_t rows[ROWS];
+} look_t;
 
 typedef struct {
     uint64_t random;
@@ -74,8 +87,11 @@ typedef struct {
     op_t *ops[OPS]; /* a ring */
     int first_op, nops;
     flight_t flights[FLIGHTS];
-    int cancelled[ROWS], ncancelled, cancelled_seen; /* rows, in the order of their end */
-    bool reading, calm;
+    int cancelled[ROWS], ncancelled;    /* rows, in the order of their end */
+    int cancelled_seen, cancelled_next; /* not read again; not after the looks up to cancel_look */
+    look_t look;
+    uint64_t looks, cancel_look;
+    bool calm;
     int said;       /* outcome objects out */
     int64_t lag_ms; /* the latest answer so far: due times are known as late as that */
 } world_t;
@@ -207,12 +223,6 @@ static void execute(world_t *w, op_t *op)
     case OP_EXPIRE:
         expire_rows(w, op);
         break;
-    case OP_NEW:
-        for (int i = 0; i < w->nrows; i++)
-            if (w->rows[i].alive && w->rows[i].seq > op->cursor[w->rows[i].class_no])
-                op->rows[op->count++] = w->rows[i];
-        memcpy(op->cursor, w->last_seq, sizeof op->cursor);
-        return;
     case OP_CANCELLED:
         op->cancelled_upto = w->ncancelled;
         return;
@@ -332,6 +342,9 @@ static void answer_result(world_t *w, op_t *op)
         if (op->hit)
             pr_sched_stray_written(w->sched, a->seq, a->salt, a->attempt, w->now_ms);
     } else if (op->hit) {
+        for (int i = 0; i < w->nrows; i++)
+            if (a->end != PR_END_RETRY && w->rows[i].salt == a->salt)
+                w->rows[i].ended = true;
         pr_sched_written(w->sched, a->seq, a->salt, w->now_ms);
     } else {
         pr_sched_forget(w->sched, a->seq, a->salt, w->now_ms);
@@ -351,14 +364,54 @@ static void answer_page(world_t *w, op_t *op)
     pr_sched_paged(w->sched, a->endpoint_id, a->class_no, op->more, w->now_ms);
 }
 
-static void answer_new(world_t *w, op_t *op)
+static void execute_look(world_t *w)
 {
-    qsort(op->rows, (size_t)op->count, sizeof op->rows[0], by_seq);
-    for (int i = 0; i < op->count; i++)
-        if (!op->rows[i].dated && !w->leaving[op->rows[i].endpoint - 1])
-            add_row(w, &op->rows[i], false);
-    memcpy(w->cursor, op->cursor, sizeof w->cursor);
-    w->reading = false;
+    look_t *look = &w->look;
+    look->executed = true;
+    for (int i = 0; i < w->nrows; i++) {
+        const row_t *row = &w->rows[i];
+        if (row->alive && !row->dated && row->seq > look->cursor[row->class_no] &&
+            !(look->leaving >> row->endpoint & 1u))
+            look->rows[look->count++] = *row;
+    }
+    memcpy(look->cursor, w->last_seq, sizeof look->cursor);
+}
+
+static void answer_look(world_t *w)
+{
+    look_t *look = &w->look;
+    look->asked = false;
+    if (look->stale)
+        return;
+    qsort(look->rows, (size_t)look->count, sizeof look->rows[0], by_seq);
+    for (int i = 0; i < look->count; i++)
+        add_row(w, &look->rows[i], false);
+    memcpy(w->cursor, look->cursor, sizeof w->cursor);
+}
+
+/* The other connection's Postgres executes, or its answer arrives. */
+static void reader(world_t *w)
+{
+    if (!w->look.asked)
+        return;
+    if (w->look.executed)
+        answer_look(w);
+    else
+        execute_look(w);
+}
+
+/* Rows may have been seen before they were cancelled, by a look whose answer is still to come. */
+static void answer_cancelled(world_t *w, const op_t *op)
+{
+    for (int i = w->cancelled_seen; i < op->cancelled_upto; i++) {
+        const row_t *row = &w->rows[w->cancelled[i]];
+        pr_sched_cancel(w->sched, row->version, row->endpoint, w->now_ms);
+    }
+    if (w->look.asked && w->look.number <= w->cancel_look)
+        return;
+    w->cancelled_seen = w->cancelled_next;
+    w->cancelled_next = op->cancelled_upto;
+    w->cancel_look = w->looks;
 }
 
 static void answer(world_t *w, op_t *op)
@@ -374,15 +427,8 @@ static void answer(world_t *w, op_t *op)
     case OP_PAGE:
         answer_page(w, op);
         break;
-    case OP_NEW:
-        answer_new(w, op);
-        break;
     case OP_CANCELLED:
-        for (int i = w->cancelled_seen; i < op->cancelled_upto; i++) {
-            const row_t *row = &w->rows[w->cancelled[i]];
-            pr_sched_cancel(w->sched, row->version, row->endpoint, w->now_ms);
-        }
-        w->cancelled_seen = op->cancelled_upto;
+        answer_cancelled(w, op);
         break;
     case OP_BEAT:
         memcpy(w->durable, op->cursor, sizeof w->durable);
@@ -416,8 +462,9 @@ static void pipeline(world_t *w)
     }
 }
 
-/* Everything that Postgres knows of these endpoints is read, as an adoption does. */
-static void adopt(world_t *w, uint32_t which, const int64_t after[PR_SCHED_CLASSES], bool adopted)
+/* What Postgres knows of these endpoints up to the cursor is read, as an adoption does; and when what is dated is due. */
+static void adopt(world_t *w, uint32_t which, const int64_t after[PR_SCHED_CLASSES],
+                  const int64_t upto[PR_SCHED_CLASSES], bool adopted)
 {
     row_t sorted[ROWS];
     memcpy(sorted, w->rows, sizeof sorted);
@@ -426,7 +473,7 @@ static void adopt(world_t *w, uint32_t which, const int64_t after[PR_SCHED_CLASS
         const row_t *row = &sorted[i];
         if (!row->alive || !(which >> row->endpoint & 1))
             continue;
-        if (!row->dated && row->seq > after[row->class_no])
+        if (!row->dated && row->seq > after[row->class_no] && row->seq <= upto[row->class_no])
             add_row(w, row, adopted);
         else if (row->dated)
             pr_sched_dated(w->sched, row->endpoint, row->class_no, row->due_ms - w->now_ms,
@@ -477,6 +524,8 @@ static void dispatch(world_t *w)
         cr_assert(view->probe || job->endpoint->inflight <= job->endpoint->window,
                   "the window is exceeded");
         cr_assert(!w->leaving[view->endpoint_id - 1], "a shard that is given up sends nothing");
+        for (int i = 0; i < w->nrows; i++)
+            cr_assert(!w->rows[i].ended || w->rows[i].salt != view->salt, "sent after its end");
         const row_t *row = row_by_seq(w, view->seq);
         if (row && row->salt == view->salt && row->attempt == view->attempt && row->dated)
             cr_assert_geq(w->now_ms, row->due_ms, "early");
@@ -583,7 +632,9 @@ static void change_endpoint(world_t *w)
 static void cancel(world_t *w)
 {
     row_t *row = &w->rows[below(w, ROWS)];
-    if (!row->alive)
+    if (w->look.executed && w->look.count > 0) /* one that a look has seen, but not told of */
+        row = row_by_seq(w, w->look.rows[below(w, w->look.count)].seq);
+    if (!row || !row->alive)
         return;
     end_row(w, row, true);
     flush(w);
@@ -611,11 +662,8 @@ static void hand_over(world_t *w)
         pr_sched_drop_shard(w->sched, w->endpoints[e].shard);
         w->leaving[e] = false;
         pr_sched_set_endpoint(w->sched, &w->endpoints[e], w->now_ms);
-        adopt(w, 1u << w->endpoints[e].id, after, one_in(w, 2));
-        /* New jobs that are being read were asked for without this shard: read them again. */
-        for (int i = 0; i < w->nops; i++)
-            if (w->ops[(w->first_op + i) % OPS]->kind == OP_NEW)
-                memcpy(w->ops[(w->first_op + i) % OPS]->cursor, w->cursor, sizeof w->cursor);
+        adopt(w, 1u << w->endpoints[e].id, after, w->cursor, one_in(w, 2));
+        w->look.stale = true; /* asked for without this shard */
     }
 }
 
@@ -626,7 +674,7 @@ static void reconnect(world_t *w)
     int64_t after[PR_SCHED_CLASSES];
     adopt_low(w, after);
     int count = w->nops;
-    w->reading = false;
+    w->look.stale = true; /* its connection is dropped too, its answer may have come already */
     for (int i = 0; i < count; i++) {
         op_t *op = w->ops[w->first_op];
         w->first_op = (w->first_op + 1) % OPS;
@@ -641,7 +689,7 @@ static void reconnect(world_t *w)
         after[c] = after[c] < w->durable[c] ? after[c] : w->durable[c];
     pr_sched_unproven(w->sched, w->durable, w->now_ms);
     memcpy(w->cursor, w->last_seq, sizeof w->cursor);
-    adopt(w, ~0u, after, one_in(w, 4));
+    adopt(w, ~0u, after, w->cursor, one_in(w, 4));
     drain(w);
 }
 
@@ -679,19 +727,22 @@ static void lose_session(world_t *w)
         w->first_op = (w->first_op + 1) % OPS;
         w->nops--;
     }
-    w->reading = false;
+    w->look.stale = true;
+    w->cancelled_seen = w->cancelled_next = w->ncancelled; /* we hold nothing older */
     memcpy(w->cursor, w->last_seq, sizeof w->cursor);
     for (int e = 0; e < ENDPOINTS; e++)
         pr_sched_set_endpoint(w->sched, &w->endpoints[e], w->now_ms);
-    adopt(w, ~0u, after, true);
+    adopt(w, ~0u, after, w->cursor, true);
 }
 
 static void read_new(world_t *w)
 {
-    if (w->reading)
+    if (w->look.asked)
         return;
-    (void)push(w, OP_NEW);
-    w->reading = true;
+    w->look = (look_t){.asked = true, .number = ++w->looks};
+    memcpy(w->look.cursor, w->cursor, sizeof w->look.cursor);
+    for (int e = 0; e < ENDPOINTS; e++)
+        w->look.leaving |= w->leaving[e] ? 1u << w->endpoints[e].id : 0;
 }
 
 static void pass_time(world_t *w)
@@ -710,6 +761,8 @@ static void step(world_t *w)
         arrive(w);
     else if (what < 20)
         read_new(w);
+    else if (what < 24)
+        reader(w);
     else if (what < 45)
         pipeline(w);
     else if (what < 60)
@@ -808,6 +861,17 @@ static void check_counters(const world_t *w)
               stats.writing == writing && stats.timers == timers);
 }
 
+static void check_cancelled(const world_t *w, uint64_t seed)
+{
+    for (int i = 0; i < w->cancelled_seen; i++) {
+        const row_t *row = &w->rows[w->cancelled[i]];
+        const job_t *job = pr_map_get(w->sched->jobs, (uint64_t)row->seq);
+        cr_assert(!job || job->view.salt != row->salt || job->cancelled ||
+                      job->state == JOB_WRITING,
+                  "seed %llu: a cancelled job is kept", (unsigned long long)seed);
+    }
+}
+
 static const char *describe(const world_t *w, const row_t *row)
 {
     static char text[256];
@@ -829,6 +893,7 @@ static const char *describe(const world_t *w, const row_t *row)
 static void check(const world_t *w, uint64_t seed, int at)
 {
     check_counters(w);
+    check_cancelled(w, seed);
     for (int i = 0; i < w->nrows; i++)
         cr_assert(!w->rows[i].alive || found(w, &w->rows[i]),
                   "seed %llu step %d: nothing will bring job %d: %s", (unsigned long long)seed, at,
@@ -920,6 +985,8 @@ static void calm_down(world_t *w, uint64_t seed)
             pipeline(w);
             drain(w);
         }
+        reader(w);
+        drain(w);
         dispatch(w);
         speak(w);
         drain(w);
