@@ -276,6 +276,10 @@ void pr_notifier_tick(pr_notifier_t *self, int64_t now_ms)
 {
     notifier_peers_tick(self, now_ms);
     mark_slow(self, now_ms);
+    if (now_ms >= self->cool_at_ms) {
+        self->cool_at_ms = now_ms + PR_LANES_COOL_MS;
+        pr_lanes_cool(&self->lanes);
+    }
     send_again(self, now_ms);
     if (now_ms < self->heartbeat_at_ms)
         return;

@@ -43,6 +43,7 @@ struct pr_notifier_t {
     pr_lanes_t lanes;
     bool draining;
     int64_t heartbeat_at_ms;
+    int64_t cool_at_ms;
     int64_t broker_heard_at_ms;
     peer_t peers[PR_NOTIFIER_PEERS_MAX];
     session_t sessions[SESSIONS_MAX];

@@ -37,6 +37,17 @@ void pr_lanes_take(pr_lanes_t *self, uint32_t cls)
 {
     pr_assert(cls < PR_CLASSES);
     self->held[cls]++;
+    if (self->held[cls] > self->most[cls]) {
+        self->most[cls] = self->held[cls];
+    }
+}
+
+void pr_lanes_cool(pr_lanes_t *self)
+{
+    for (uint32_t cls = 0; cls < PR_CLASSES; cls++) {
+        self->before[cls] = self->most[cls];
+        self->most[cls] = self->held[cls];
+    }
 }
 
 bool pr_lanes_slow(pr_lanes_t *self, uint32_t cls)
@@ -70,12 +81,19 @@ void pr_lanes_forget(pr_lanes_t *self)
     self->owed--;
 }
 
+/* Slots that the class has no use for, and had none for a while. */
+static uint32_t idle(const pr_lanes_t *self, uint32_t cls)
+{
+    uint32_t used = self->most[cls] > self->before[cls] ? self->most[cls] : self->before[cls];
+    return above(self->own[cls], used);
+}
+
 /* Idle slots of the classes below cls that no borrower has. P1's borrowed jobs can only sit in
  * P2's slots; P0's sit in P1's as far as those are idle, the rest in P2's. */
 static uint32_t borrowable(const pr_lanes_t *self, uint32_t cls)
 {
-    uint32_t idle_1 = above(self->own[1], self->held[1]);
-    uint32_t idle_2 = above(self->own[2], self->held[2]);
+    uint32_t idle_1 = idle(self, 1);
+    uint32_t idle_2 = idle(self, 2);
     uint32_t lent_0 = above(self->held[0], self->own[0]);
     uint32_t lent_1 = above(self->held[1], self->own[1]);
     switch (cls) {

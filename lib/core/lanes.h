@@ -8,6 +8,10 @@
  * is lent once: what a higher class has borrowed is not there for the next. Since agreed credit
  * cannot be taken back, a worker may hold for a moment its slots plus what it had lent.
  *
+ * A slot is idle only once it has been free for one to two times PR_LANES_COOL_MS: the next job of its class is mostly on
+ * its way, and a busy class would give its share away between any two of its jobs. The caller
+ * calls pr_lanes_cool so often.
+ *
  * A job counts against the slots from pr_lanes_take until pr_lanes_finish; the caller calls
  * pr_lanes_slow for one that has run for PR_LANES_SLOW_MS, and it no longer counts (up to
  * slow_max of them), so that hanging merchants do not eat the credit. A finished job is owed (its
@@ -33,12 +37,15 @@
 #include <stdint.h>
 
 #define PR_LANES_SLOW_MS 500
+#define PR_LANES_COOL_MS 50
 #define PR_LANES_KEEP_MAX 4096
 
 typedef struct {
-    uint32_t own[PR_CLASSES];  /* slots of each class, at least 1 */
-    uint32_t held[PR_CLASSES]; /* jobs that count against slots */
-    uint32_t slow;             /* jobs that run and no longer count */
+    uint32_t own[PR_CLASSES];    /* slots of each class, at least 1 */
+    uint32_t held[PR_CLASSES];   /* jobs that count against slots */
+    uint32_t most[PR_CLASSES];   /* the most that were held since the last pr_lanes_cool */
+    uint32_t before[PR_CLASSES]; /* and between the two before */
+    uint32_t slow;               /* jobs that run and no longer count */
     uint32_t slow_max;
     uint32_t owed; /* outcomes without acknowledgement */
     uint32_t turn; /* which peer gets the odd slot next */
@@ -59,6 +66,9 @@ void pr_lanes_finish(pr_lanes_t *self, uint32_t cls, bool slow);
 void pr_lanes_forget(pr_lanes_t *self);
 /* A job leaves untold (its session was replaced, it never began): no outcome is owed. */
 void pr_lanes_drop(pr_lanes_t *self, uint32_t cls, bool slow);
+
+/* PR_LANES_COOL_MS have passed. */
+void pr_lanes_cool(pr_lanes_t *self);
 
 /* How many more jobs of the class may be held now, whoever sends them. */
 uint32_t pr_lanes_room(const pr_lanes_t *self, uint32_t cls);

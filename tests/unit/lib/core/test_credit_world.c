@@ -334,6 +334,9 @@ static void tick(world_t *w)
     w->now += 25;
     for (int i = 0; i < WORKERS; i++) {
         put(&w->links[i].up, (message_t){.type = BEAT});
+        if (w->now % PR_LANES_COOL_MS == 0) {
+            pr_lanes_cool(&w->lanes[i]);
+        }
         if (!w->peer[i].live && w->now % 1000 == 0) {
             worker_greet(w, i);
         }

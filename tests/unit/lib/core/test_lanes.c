@@ -69,6 +69,21 @@ Test(lanes, a_slot_is_lent_once)
     cr_expect_eq(pr_lanes_room(&other, 1), other.own[1] + own2 - 1);
 }
 
+Test(lanes, a_slot_is_lent_once_it_has_been_free_for_a_while)
+{
+    pr_lanes_t lanes = fresh();
+    uint32_t own0 = lanes.own[0], own1 = lanes.own[1], own2 = lanes.own[2];
+    take(&lanes, 2, (int)own2);
+    pr_lanes_finish(&lanes, 2, false);
+    expect_rooms(&lanes, own0 + own1, own1, 1, "its next job is on its way");
+    pr_lanes_cool(&lanes);
+    expect_rooms(&lanes, own0 + own1, own1, 1, "so it is a moment later");
+    pr_lanes_cool(&lanes);
+    expect_rooms(&lanes, own0 + own1 + 1, own1 + 1, 1, "none came");
+    pr_lanes_take(&lanes, 2);
+    expect_rooms(&lanes, own0 + own1, own1, 0, "it is back at once");
+}
+
 Test(lanes, slow_jobs_free_their_slots_up_to_the_bound)
 {
     pr_lanes_t lanes;
