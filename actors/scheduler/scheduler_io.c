@@ -25,7 +25,9 @@ static void on_stale(io_t *io, const pr_sched_action_t *action)
     token_t token = {action->salt, action->attempt, action->seq};
     pr_log_limited(PR_LOG_INFO, "outcome.stale", "", "seq=%lld try=%u worker=%s",
                    (long long)action->seq, action->attempt, outcome->worker_id);
-    bus_ack(io, outcome, &token);
+    /* Whose session may have ended knows nothing of the token: the worker keeps the outcome for the owner. */
+    if (session_may_dispatch(io))
+        bus_ack(io, outcome, &token);
     pr_free(outcome);
 }
 
