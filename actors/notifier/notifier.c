@@ -272,6 +272,17 @@ static void send_again(pr_notifier_t *self, int64_t now_ms)
     }
 }
 
+/* Once more, with each heartbeat: a total that ZeroMQ refused (its queue was full) has no successor
+ * when nothing moves. */
+static void say_credit(pr_notifier_t *self, uint32_t peer)
+{
+    if (self->draining)
+        return;
+    pr_notifier_action_t *action = notifier_emit(self, PR_NOTIFIER_CREDIT);
+    action->peer = peer;
+    memcpy(action->total, self->peers[peer].lane.total, sizeof action->total);
+}
+
 void pr_notifier_tick(pr_notifier_t *self, int64_t now_ms)
 {
     notifier_peers_tick(self, now_ms);
@@ -285,8 +296,10 @@ void pr_notifier_tick(pr_notifier_t *self, int64_t now_ms)
         return;
     self->heartbeat_at_ms = now_ms + PR_NOTIFIER_HEARTBEAT_MS;
     for (uint32_t i = 0; i < PR_NOTIFIER_PEERS_MAX; i++) {
-        if (self->peers[i].used && self->peers[i].lane.live)
-            notifier_emit(self, PR_NOTIFIER_HELD)->peer = i;
+        if (!self->peers[i].used || !self->peers[i].lane.live)
+            continue;
+        notifier_emit(self, PR_NOTIFIER_HELD)->peer = i;
+        say_credit(self, i);
     }
 }
 

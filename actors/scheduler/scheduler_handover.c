@@ -41,7 +41,9 @@ static void on_released(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_e
     for (int shard = 0; shard < 256; shard++) {
         if (!bit_get(io->leaving, shard))
             continue;
-        io->owned[shard / 8] = (uint8_t)(io->owned[shard / 8] & ~(1u << (shard % 8)));
+        uint8_t keep = (uint8_t) ~(1u << (shard % 8));
+        io->owned[shard / 8] &= keep;
+        io->adoption.shards[shard / 8] &= keep; /* or a chain begun anew would take it again */
         pr_sched_drop_shard(io->sched, (uint8_t)shard);
     }
     memset(io->leaving, 0, sizeof io->leaving);
@@ -51,7 +53,7 @@ static void on_released(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_e
 void handover_timer(io_t *io)
 {
     static const uint8_t none[32] = {0};
-    if (io->releasing || memcmp(io->leaving, none, sizeof none) == 0 ||
+    if (io->releasing || io->adoption.active || memcmp(io->leaving, none, sizeof none) == 0 ||
         io->session_state != SESSION_LIVE || io->now_ms < io->handover_at_ms)
         return;
     io->handover_at_ms = io->now_ms + LOOK_MS;

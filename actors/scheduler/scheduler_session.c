@@ -359,6 +359,7 @@ static void on_beat(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error
 static void beat(io_t *io)
 {
     int64_t low[PR_SCHED_CLASSES];
+    io_actions(io); /* what found no room is on the list of dates then, which low covers */
     batch_low(io, low);
     pr_params_clear(io->params);
     pr_params_add_uuid(io->params, io->session);

@@ -296,6 +296,18 @@ Test(notifier, credit_is_what_is_free)
     pr_notifier_destroy(&it, free_payload);
 }
 
+Test(notifier, credit_is_said_again_with_each_heartbeat)
+{
+    pr_notifier_t *it = connected();
+    uint64_t before = ask(it).last[PR_NOTIFIER_CREDIT].total[1];
+    pr_notifier_heard(it, 0, 1300);
+    pr_notifier_tick(it, 1300);
+    asked_t asked = ask(it);
+    cr_expect_eq(asked.count[PR_NOTIFIER_CREDIT], 1, "the first may have been refused");
+    cr_expect_eq(asked.last[PR_NOTIFIER_CREDIT].total[1], before);
+    pr_notifier_destroy(&it, free_payload);
+}
+
 Test(notifier, slow_jobs_give_their_slots_back)
 {
     pr_notifier_t *it = connected();
