@@ -74,6 +74,10 @@ ok(rows <= 500, "a move in the middle of %d rows reads 500 of them, not %d (wors
 while session.run("EXECUTE move(1, %s, 5000)" % sysid)[0][3] == "t":
     pass
 is_(admin.value("SELECT count(*) FROM postrider.job"), str(ROWS), "all of them are moved by the plan made on empty tables")
+plan = "\n".join(r[0] for r in session.run("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) EXECUTE move(1, %s, 500)" % sysid))
+window = plan[plan.index("CTE r"):plan.index("CTE k")]
+pages = max(int(n) for n in re.findall(r"shared hit=(\d+)", window))
+ok(pages <= 20, "behind %d moved rows an empty move reads a few pages of their index, not all of it (%d)" % (ROWS, pages), window)
 
 # ends of every kind: four fifths delivered, the rest dead or waiting for a retry
 admin.run("""

@@ -20,13 +20,17 @@ WITH c AS MATERIALIZED (
            CASE WHEN c.more THEN c.hi ELSE pg_current_snapshot() END AS hi,
            CASE WHEN c.more THEN c.dt ELSE '0'::xid8 END AS dt, CASE WHEN c.more THEN c.di ELSE 0 END AS di
     FROM c WHERE c.ok
+), s AS MATERIALIZED (              -- where the first arm begins. One row comparison and no second lower bound: with
+    SELECT CASE WHEN w.dt >= x.lo THEN w.dt ELSE x.lo END AS tx,  -- two of them the index is read from its beginning
+           CASE WHEN w.dt >= x.lo THEN w.di ELSE -1 END AS id
+    FROM w CROSS JOIN LATERAL (SELECT pg_snapshot_xmax(w.lo) AS lo) AS x
 ), r AS MATERIALIZED (              -- each arm with its own LIMIT: read in index order, never sorted whole
-    SELECT s.* FROM w CROSS JOIN LATERAL (
+    SELECT v.* FROM w CROSS JOIN s CROSS JOIN LATERAL (
         (SELECT o.tx, o.id, o.at, o.kind, o.merchant_id, o.event, o.notify_id, o.notify_url, o.cancel_at, o.cancel_reason,
                 o.ref_at, o.ref_id, o.ref_endpoint
          FROM postrider.outbox AS o
-         WHERE o.class = $1 AND o.tx >= pg_snapshot_xmax(w.lo) AND o.tx < pg_snapshot_xmax(w.hi)
-           AND (o.tx, o.id) > (w.dt, w.di) AND pg_visible_in_snapshot(o.tx, w.hi)
+         WHERE o.class = $1 AND (o.tx, o.id) > (s.tx, s.id) AND o.tx < pg_snapshot_xmax(w.hi)
+           AND pg_visible_in_snapshot(o.tx, w.hi)
          ORDER BY o.tx, o.id LIMIT $3)
         UNION ALL
         (SELECT o.tx, o.id, o.at, o.kind, o.merchant_id, o.event, o.notify_id, o.notify_url, o.cancel_at, o.cancel_reason,
@@ -35,10 +39,11 @@ WITH c AS MATERIALIZED (
              SELECT b.tx, b.id, b.at, b.kind, b.merchant_id, b.event, b.notify_id, b.notify_url, b.cancel_at, b.cancel_reason,
                     b.ref_at, b.ref_id, b.ref_endpoint
              FROM postrider.outbox AS b
-             WHERE b.class = $1 AND b.tx = p.tx AND (b.tx, b.id) > (w.dt, w.di) AND pg_visible_in_snapshot(b.tx, w.hi)
+             WHERE p.tx >= w.dt AND b.class = $1 AND b.tx = p.tx AND b.id > CASE WHEN p.tx = w.dt THEN w.di ELSE -1 END
+               AND pg_visible_in_snapshot(b.tx, w.hi)
              ORDER BY b.tx, b.id LIMIT $3) AS o
          ORDER BY o.tx, o.id LIMIT $3)
-        ORDER BY 1, 2 LIMIT $3) AS s
+        ORDER BY 1, 2 LIMIT $3) AS v
 ), k AS MATERIALIZED (
     SELECT coalesce(l.n, 0)::int AS n, l.tx, l.id
     FROM (VALUES (1)) AS v (x)
