@@ -77,6 +77,18 @@ static const pr_arg_t backlog_options[] = {
     {0},
 };
 
+static const pr_arg_t peers_options[] = {
+    {"measure", PR_ARG_REPEATED, "M", "drain, steady, enqueue or dead-merchant (all)", 0, 0},
+    {"only", PR_ARG_REPEATED, "PEER", "graphile-worker-tuned, .. (all)", 0, 0},
+    {"count", PR_ARG_INT, "N", "notifications of each drain (20000)", 1, MOST},
+    {"rate", PR_ARG_INT, "R", "of the steady part, a second (1000)", 1, 100000},
+    {"seconds", PR_ARG_INT, "S", "of the steady part (10)", 1, 86400},
+    {"rounds", PR_ARG_INT, "N", "of all, in turn (3)", 1, 100},
+    {"merchants", PR_ARG_INT, "N", "merchants (200)", 10, 10000},
+    {"keep", PR_ARG_FLAG, NULL, "leave everything running", 0, 0},
+    {0},
+};
+
 #define STAGE \
     "A private Postgres (fsync and synchronous_commit on), the topology with its defaults (--set\n" \
     "changes them), a fast counting receiver; bodies of about 400 bytes, signatures on."
@@ -109,6 +121,11 @@ static const pr_arg_spec_t backlog_spec = {
     "The drain beside millions that wait for later, and with a transaction held open elsewhere,\n"
     "as ratios to the plain one; recovery of a killed scheduler beside them.\n" STAGE,
     backlog_options, 0, 0};
+static const pr_arg_spec_t peers_spec = {
+    "bench peers [OPTION...]",
+    "Beside graphile-worker, pg-boss and a scan each second, in turn (docs/bench.md). Needs node, npm and,\n"
+    "once, the npm registry.\n" STAGE,
+    peers_options, 0, 0};
 static const pr_arg_spec_t timers_spec = {
     "bench timers [OPTION...]",
     "The next-attempt queue alone: bytes a timer, arm+fire a second, loading, lateness.",
@@ -212,6 +229,18 @@ static int backlog(const pr_args_t *args)
     return play(args, "backlog", pr_bench_backlog, &plan, 10 * plan.count * plan.rounds, false);
 }
 
+static int peers(const pr_args_t *args)
+{
+    pr_bench_plan_t plan = {.count = number(args, "count", 20000),
+                            .rate_per_s = number(args, "rate", 1000),
+                            .seconds = number(args, "seconds", 10),
+                            .rounds = number(args, "rounds", 3),
+                            .measures = pr_args_get(args, "measure")->items,
+                            .only = pr_args_get(args, "only")->items};
+    int64_t expected = 10 * plan.rounds * (3 * plan.count + 4 * plan.rate_per_s * plan.seconds);
+    return play(args, "peers", pr_bench_peers, &plan, expected, true);
+}
+
 static int timers(const pr_args_t *args)
 {
     pr_bench_plan_t plan = {.count = number(args, "count", MOST),
@@ -232,15 +261,11 @@ static int timers(const pr_args_t *args)
 int pr_bench_main(int argc, char **argv)
 {
     static const pr_subcommand_t modes[] = {
-        {"drain", &drain_spec, drain},
-        {"steady", &steady_spec, steady},
-        {"enqueue", &enqueue_spec, enqueue},
-        {"dead-merchant", &dead_spec, dead_merchant},
-        {"crash", &crash_spec, crash},
-        {"timers", &timers_spec, timers},
-        {"idle", &idle_spec, idle},
-        {"backlog", &backlog_spec, backlog},
-        {NULL, NULL, NULL},
+        {"drain", &drain_spec, drain},       {"steady", &steady_spec, steady},
+        {"enqueue", &enqueue_spec, enqueue}, {"dead-merchant", &dead_spec, dead_merchant},
+        {"crash", &crash_spec, crash},       {"timers", &timers_spec, timers},
+        {"idle", &idle_spec, idle},          {"backlog", &backlog_spec, backlog},
+        {"peers", &peers_spec, peers},       {NULL, NULL, NULL},
     };
     return pr_args_group("bench", modes, argc, argv);
 }

@@ -21,9 +21,10 @@
 
 typedef struct {
     int64_t count, rate_per_s, seconds, rounds;
-    int64_t waiting;   /* jobs that wait for later beside it */
-    const char *actor; /* to kill */
-    bool bare;         /* the bare parts, too (bare.h) */
+    int64_t waiting;                           /* jobs that wait for later beside it */
+    const char *actor;                         /* to kill */
+    bool bare;                                 /* the bare parts, too (bare.h) */
+    const char *const *measures, *const *only; /* of peers; end with NULL, empty: all */
 } pr_bench_plan_t;
 
 /* Fills the report; what is missing on failure is missing. */
@@ -32,11 +33,20 @@ typedef pr_rc_t pr_bench_mode_fn(pr_stage_t *stage, const pr_bench_plan_t *plan,
 /* The same without a stage. */
 pr_rc_t pr_bench_timers(const pr_bench_plan_t *plan, json_t *report, pr_error_t *error);
 pr_bench_mode_fn pr_bench_drain, pr_bench_steady, pr_bench_enqueue, pr_bench_dead_merchant,
-    pr_bench_crash, pr_bench_idle, pr_bench_backlog;
+    pr_bench_crash, pr_bench_idle, pr_bench_backlog, pr_bench_peers;
 
 /* One drain: fills with the relay stopped, starts it, measures; what it gave goes to round. */
 PR_CHECK pr_rc_t pr_bench_drain_once(pr_stage_t *stage, int64_t count, int group, pr_tally_t *tally,
                                      json_t *round, pr_error_t *error);
+/* The same of the other modes: one round, into round. hanging_round 0: nobody hangs. */
+PR_CHECK pr_rc_t pr_bench_steady_once(pr_stage_t *stage, const pr_bench_plan_t *plan, int round_no,
+                                      pr_tally_t *tally, json_t *round, pr_error_t *error);
+PR_CHECK pr_rc_t pr_bench_dead_once(pr_stage_t *stage, const pr_bench_plan_t *plan, int group,
+                                    int hanging_round, pr_tally_t *tally, json_t *round,
+                                    pr_error_t *error);
+/* Transactions a second of pgbench with an enqueue in each; nothing that delivers may run. */
+PR_CHECK pr_rc_t pr_bench_enqueue_once(pr_stage_t *stage, int clients, int64_t seconds,
+                                       double *per_s, pr_error_t *error);
 
 int pr_bench_main(int argc, char **argv);
 

@@ -22,6 +22,7 @@
 static pr_rc_t fill_some(pr_stage_t *stage, const pr_load_plan_t *plan, int64_t from, int64_t count,
                          pr_tally_t *tally, pr_error_t *error)
 {
+    int fill = stage->peer ? PR_SQL_BENCH_PEER_FILL : PR_SQL_BENCH_FILL;
     PR_CLEANUP_FREE char *tag = pr_asprintf("B%d", plan->group);
     PR_CLEANUP_FREE char *prefix = pr_asprintf("h%d-", plan->hanging_round);
     PR_CLEANUP(pr_params) pr_params_t *params = pr_params_new();
@@ -32,8 +33,7 @@ static pr_rc_t fill_some(pr_stage_t *stage, const pr_load_plan_t *plan, int64_t 
     pr_params_add_text(params, prefix);
     pr_params_add_i64(params, from);
     pr_params_add_i64(params, count);
-    pr_rc_t rc =
-        pr_db_sync_query(stage->app, pr_sql_bench[PR_SQL_BENCH_FILL].sql, params, &rows, error);
+    pr_rc_t rc = pr_db_sync_query(stage->app, pr_sql_bench[fill].sql, params, &rows, error);
     for (int row = 0; rc == PR_OK && row < pr_rows_count(rows); row++) {
         uint8_t id[16];
         pr_assert(pr_rows_uuid(rows, row, 0, id));
@@ -221,10 +221,11 @@ static pr_rc_t offer_all(run_t *run, pr_error_t *error)
 pr_rc_t pr_load_run(pr_stage_t *stage, const pr_load_plan_t *plan, pr_tally_t *tally,
                     pr_error_t *error)
 {
+    int enqueue = stage->peer ? PR_SQL_BENCH_PEER_ENQUEUE : PR_SQL_BENCH_ENQUEUE;
     pr_db_options_t options = {.url = stage->app_url,
                                .application_name = "bench application",
                                .role = "postrider_app",
-                               .statements = &pr_sql_bench[PR_SQL_BENCH_ENQUEUE],
+                               .statements = &pr_sql_bench[enqueue],
                                .nstatements = 1};
     run_t run = {.stage = stage, .plan = plan, .tally = tally};
     run.sent = pr_calloc((size_t)plan->count, sizeof *run.sent);

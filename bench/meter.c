@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "bench/peer.h"
 #include "cli/home.h"
 #include "cli/topology.h"
 #include "sql/bench.h"
@@ -81,6 +82,8 @@ pr_rc_t pr_meter_read(pr_stage_t *stage, bool buried, pr_meter_t *out, pr_error_
 {
     *out = (pr_meter_t){.at_us = pr_clock_mono_us()};
     add_services(stage, out);
+    if (stage->peer)
+        add(out, stage->peer->pid, PR_METER_POSTRIDER, stage->peer->kind->name, false);
     pr_rc_t rc = add_postgres(stage, buried, out, error);
     rc = rc != PR_OK ? rc : ask(stage, PR_SQL_BENCH_STATEMENTS, &out->statements, error);
     return rc != PR_OK ? rc : ask(stage, PR_SQL_BENCH_WAL_POSITION, &out->wal_position, error);

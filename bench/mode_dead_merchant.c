@@ -58,10 +58,10 @@ static pr_rc_t drain(pr_stage_t *stage, const pr_bench_plan_t *plan, int group, 
                      pr_tally_t *tally, double *seconds, pr_error_t *error)
 {
     pr_load_plan_t load = {.count = plan->count, .group = group, .hanging_round = hanging_round};
-    pr_rc_t rc = pr_stage_stop(stage, "outbox-relay", error);
+    pr_rc_t rc = pr_stage_hold(stage, error);
     rc = rc != PR_OK ? rc : pr_load_fill(stage, &load, tally, error);
     int64_t start_us = pr_clock_wall_us();
-    rc = rc != PR_OK ? rc : pr_stage_start(stage, "outbox-relay", error);
+    rc = rc != PR_OK ? rc : pr_stage_let_go(stage, error);
     rc = rc != PR_OK
              ? rc
              : pr_load_settle(stage, tally, group, PR_BENCH_LOOK_MS, PR_BENCH_SETTLE_MS, error);
@@ -69,15 +69,14 @@ static pr_rc_t drain(pr_stage_t *stage, const pr_bench_plan_t *plan, int group, 
     return rc;
 }
 
-/* hanging_round 0: without. */
-static pr_rc_t play(pr_stage_t *stage, const pr_bench_plan_t *plan, int group, int hanging_round,
-                    pr_tally_t *tally, json_t *round, pr_error_t *error)
+pr_rc_t pr_bench_dead_once(pr_stage_t *stage, const pr_bench_plan_t *plan, int group,
+                           int hanging_round, pr_tally_t *tally, json_t *round, pr_error_t *error)
 {
     double p99_ms = 0, seconds = 0;
     bool hangs = hanging_round > 0;
     pr_rc_t rc = offer(stage, plan, group, hanging_round, tally, &p99_ms, error);
     rc = rc != PR_OK ? rc : drain(stage, plan, group + 1, hanging_round, tally, &seconds, error);
-    if (rc == PR_OK && hangs) {
+    if (rc == PR_OK && hangs && !stage->peer) {
         rc = pr_stage_release(stage, hanging_round - 1, error);
         rc = rc != PR_OK ? rc : await_timeouts(stage, error);
     }
@@ -100,8 +99,9 @@ pr_rc_t pr_bench_dead_merchant(pr_stage_t *stage, const pr_bench_plan_t *plan, j
     for (int i = 0; i < plan->rounds && rc == PR_OK; i++) {
         json_t *round = json_object();
         (void)json_array_append_new(rounds, round);
-        rc = play(stage, plan, 4 * i, 0, &tally, round, error);
-        rc = rc != PR_OK ? rc : play(stage, plan, 4 * i + 2, i + 1, &tally, round, error);
+        rc = pr_bench_dead_once(stage, plan, 4 * i, 0, &tally, round, error);
+        rc = rc != PR_OK ? rc
+                         : pr_bench_dead_once(stage, plan, 4 * i + 2, i + 1, &tally, round, error);
     }
     pr_report_medians(rounds, report);
     pr_tally_sum_t sum = pr_tally_sum(&tally, -1);

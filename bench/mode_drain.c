@@ -21,6 +21,8 @@
 static pr_rc_t read_cursors(pr_stage_t *stage, pr_params_t *out, pr_error_t *error)
 {
     PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
+    if (stage->peer)
+        return PR_OK; /* it is not asked with any */
     pr_rc_t rc =
         pr_db_sync_query(stage->admin, pr_sql_bench[PR_SQL_BENCH_CURSORS].sql, NULL, &rows, error);
     for (int i = 0; i < 3 && rc == PR_OK; i++)
@@ -32,6 +34,7 @@ static pr_rc_t read_cursors(pr_stage_t *stage, pr_params_t *out, pr_error_t *err
 static pr_rc_t await_recorded(pr_stage_t *stage, const pr_params_t *cursors, int64_t target,
                               pr_error_t *error)
 {
+    int recorded = stage->peer ? PR_SQL_BENCH_PEER_RECORDED : PR_SQL_BENCH_RECORDED;
     int64_t best = -1, until_ms = 0;
     for (;;) {
         int64_t answered = pr_stage_answered(stage, error);
@@ -43,8 +46,7 @@ static pr_rc_t await_recorded(pr_stage_t *stage, const pr_params_t *cursors, int
         PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
         pr_rc_t rc = PR_OK;
         if (answered >= target)
-            rc = pr_db_sync_query(stage->admin, pr_sql_bench[PR_SQL_BENCH_RECORDED].sql, cursors,
-                                  &rows, error);
+            rc = pr_db_sync_query(stage->admin, pr_sql_bench[recorded].sql, cursors, &rows, error);
         if (rc != PR_OK || (rows && pr_rows_bool(rows, 0, 0)))
             return rc;
         if (pr_clock_mono_ms() > until_ms)
@@ -67,7 +69,7 @@ static pr_rc_t measure(pr_stage_t *stage, int64_t count, json_t *round, pr_error
     pr_rc_t rc = read_cursors(stage, cursors, error);
     rc = rc != PR_OK ? rc : pr_db_sync_query(stage->admin, "CHECKPOINT", NULL, NULL, error);
     rc = rc != PR_OK ? rc : pr_meter_read(stage, true, &a, error);
-    rc = rc != PR_OK ? rc : pr_stage_start(stage, "outbox-relay", error);
+    rc = rc != PR_OK ? rc : pr_stage_let_go(stage, error);
     rc = rc != PR_OK ? rc : await_recorded(stage, cursors, target, error);
     int64_t end_us = pr_clock_mono_us();
     rc = rc != PR_OK ? rc : pr_meter_read(stage, true, &b, error);
@@ -97,7 +99,7 @@ pr_rc_t pr_bench_drain_once(pr_stage_t *stage, int64_t count, int group, pr_tall
                             json_t *round, pr_error_t *error)
 {
     pr_load_plan_t load = {.count = count, .group = group};
-    pr_rc_t rc = pr_stage_stop(stage, "outbox-relay", error);
+    pr_rc_t rc = pr_stage_hold(stage, error);
     rc = rc != PR_OK ? rc : pr_load_fill(stage, &load, tally, error);
     rc = rc != PR_OK ? rc : measure(stage, count, round, error);
     if (rc == PR_OK)

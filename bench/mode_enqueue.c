@@ -30,6 +30,7 @@ static const char plain[] =
     "'livemode', true, 'failure', null, 'extra', '{}'::jsonb, 'data', jsonb_build_object('method', "
     "'card', 'captured', true, "
     "'reference', '4200002026113012345678901234')));\n";
+static const char peer[] = "SELECT peer.enqueue('m' || :merchant, 'E-1', 5800);\n";
 static const char enqueue[] =
     "SELECT postrider.enqueue_notification('m' || :merchant, 'E-1', 'payment.succeeded', "
     "jsonb_build_object('method', 'card', 'captured', true, "
@@ -76,6 +77,17 @@ static pr_rc_t write_script(const pr_stage_t *stage, const char *name, const cha
     PR_CLEANUP_FREE char *text = pr_asprintf("%s%sCOMMIT;\n", first, line);
     *path = pr_asprintf("%s/%s.pgbench", stage->state_dir, name);
     return pr_home_write(*path, text, 0644, error);
+}
+
+pr_rc_t pr_bench_enqueue_once(pr_stage_t *stage, int clients, int64_t seconds, double *per_s,
+                              pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *script = NULL;
+    pr_rc_t rc = write_script(stage, "enqueue", stage->peer ? peer : enqueue, &script, error);
+    (void)setenv("PGOPTIONS", "-c role=postrider_app", 1);
+    rc = rc != PR_OK ? rc : run(stage, script, clients, seconds, per_s, error);
+    (void)unsetenv("PGOPTIONS");
+    return rc;
 }
 
 /* Everything that would take CPU beside it: the actors. */

@@ -29,6 +29,8 @@ static pr_rc_t tick(void *arg, int64_t wall_us, pr_error_t *error)
     if (wall_us < memory->next_us)
         return PR_OK;
     memory->next_us += LOOK_US;
+    if (memory->stage->peer)
+        return PR_OK; /* the topology is down */
     pr_footprint_read(memory->stage, &footprint);
     memory->end_mb = pr_footprint_mb(&footprint, true);
     memory->end_rss_mb = pr_footprint_mb(&footprint, false);
@@ -53,8 +55,8 @@ static void report_memory(const memory_t *memory, json_t *round)
         (void)json_object_set(round, "pss_mb_by_process", memory->by_process);
 }
 
-static pr_rc_t one_round(pr_stage_t *stage, const pr_bench_plan_t *plan, int round_no,
-                         pr_tally_t *tally, json_t *round, pr_error_t *error)
+pr_rc_t pr_bench_steady_once(pr_stage_t *stage, const pr_bench_plan_t *plan, int round_no,
+                             pr_tally_t *tally, json_t *round, pr_error_t *error)
 {
     static pr_meter_t a, b;
     memory_t memory = {.stage = stage};
@@ -69,7 +71,7 @@ static pr_rc_t one_round(pr_stage_t *stage, const pr_bench_plan_t *plan, int rou
              ? rc
              : pr_load_settle(stage, tally, round_no, PR_BENCH_LOOK_MS, PR_BENCH_SETTLE_MS, error);
     rc = rc != PR_OK ? rc : pr_meter_read(stage, false, &b, error);
-    if (rc == PR_OK)
+    if (rc == PR_OK && !stage->peer)
         report_memory(&memory, round);
     json_decref(memory.by_process);
     if (rc != PR_OK)
@@ -95,7 +97,7 @@ pr_rc_t pr_bench_steady(pr_stage_t *stage, const pr_bench_plan_t *plan, json_t *
     for (int i = 0; i < plan->rounds && rc == PR_OK; i++) {
         json_t *round = json_object();
         (void)json_array_append_new(rounds, round);
-        rc = one_round(stage, plan, i, &tally, round, error);
+        rc = pr_bench_steady_once(stage, plan, i, &tally, round, error);
     }
     pr_report_medians(rounds, report);
     if (plan->rounds > 1)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "bench/peer.h"
 #include "cli/environment.h"
 #include "cli/home.h"
 #include "cli/process.h"
@@ -294,6 +295,7 @@ pr_rc_t pr_stage_up(pr_stage_t *self, const pr_stage_options_t *options, pr_erro
 void pr_stage_down(pr_stage_t *self)
 {
     pr_error_t error;
+    pr_peer_leave(self);
     disconnect(self);
     if (self->control >= 0)
         (void)close(self->control);
@@ -341,6 +343,18 @@ pid_t pr_stage_pid(pr_stage_t *self, const char *service)
     return pr_service_look(self->state_dir, service, &state) == PR_OK ? state.pid : 0;
 }
 
+pr_rc_t pr_stage_hold(pr_stage_t *self, pr_error_t *error)
+{
+    return self->peer ? pr_peer_work(self, false, error)
+                      : pr_stage_stop(self, "outbox-relay", error);
+}
+
+pr_rc_t pr_stage_let_go(pr_stage_t *self, pr_error_t *error)
+{
+    return self->peer ? pr_peer_work(self, true, error)
+                      : pr_stage_start(self, "outbox-relay", error);
+}
+
 /* Against the flow of work, as `postrider down` does. */
 pr_rc_t pr_stage_stop_actors(pr_stage_t *self, pr_error_t *error)
 {
@@ -376,13 +390,25 @@ pr_rc_t pr_stage_start_actors(pr_stage_t *self, pr_error_t *error)
 
 /* ---- databases ---- */
 
+/* From another database: the first one must have no connection while it is copied. */
+static pr_rc_t from_outside(pr_stage_t *self, const char *statement, pr_error_t *error)
+{
+    pr_rc_t rc = connect_both(self, "postgres", error);
+    rc = rc != PR_OK ? rc : pr_db_sync_query(self->admin, statement, NULL, NULL, error);
+    return rc != PR_OK ? rc : connect_both(self, FIRST_DATABASE, error);
+}
+
+pr_rc_t pr_stage_create_database(pr_stage_t *self, const char *name, const char *owner,
+                                 pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *create = pr_asprintf("CREATE DATABASE %s OWNER %s", name, owner);
+    return from_outside(self, create, error); /* the names are ours */
+}
+
 pr_rc_t pr_stage_copy_database(pr_stage_t *self, const char *name, pr_error_t *error)
 {
-    PR_CLEANUP_FREE char *copy =
-        pr_asprintf("CREATE DATABASE %s TEMPLATE " FIRST_DATABASE, name); /* names are ours */
-    pr_rc_t rc = connect_both(self, "postgres", error);
-    rc = rc != PR_OK ? rc : pr_db_sync_query(self->admin, copy, NULL, NULL, error);
-    return rc != PR_OK ? rc : connect_both(self, FIRST_DATABASE, error);
+    PR_CLEANUP_FREE char *copy = pr_asprintf("CREATE DATABASE %s TEMPLATE " FIRST_DATABASE, name);
+    return from_outside(self, copy, error);
 }
 
 pr_rc_t pr_stage_use_database(pr_stage_t *self, const char *name, pr_error_t *error)

@@ -24,6 +24,8 @@ typedef struct {
     const char *const *settings; /* "worker.slots=64", ends with NULL; or NULL */
 } pr_stage_options_t;
 
+typedef struct pr_peer_t pr_peer_t; /* bench/peer.h */
+
 typedef struct {
     pr_stage_options_t options;
     char *state_dir;
@@ -33,6 +35,7 @@ typedef struct {
     pr_db_sync_t *app;          /* the application: fills */
     int control;                /* connection to the receiver's control, -1 none */
     int64_t *hanging_endpoints; /* rounds * hanging, by round */
+    pr_peer_t *peer;            /* in Postrider's place; NULL: Postrider itself */
     bool up;
 } pr_stage_t;
 
@@ -45,12 +48,17 @@ void pr_stage_down(pr_stage_t *self); /* accepts a stage that is not up */
 PR_CHECK pr_rc_t pr_stage_stop(pr_stage_t *self, const char *service, pr_error_t *error);
 PR_CHECK pr_rc_t pr_stage_start(pr_stage_t *self, const char *service, pr_error_t *error);
 pid_t pr_stage_pid(pr_stage_t *self, const char *service); /* 0: it is down */
+/* What is committed waits from now on, or goes out: the relay's stop and start; a peer's. */
+PR_CHECK pr_rc_t pr_stage_hold(pr_stage_t *self, pr_error_t *error);
+PR_CHECK pr_rc_t pr_stage_let_go(pr_stage_t *self, pr_error_t *error);
 /* Every actor, but not the receiver. Started: all say that they are ready. */
 PR_CHECK pr_rc_t pr_stage_stop_actors(pr_stage_t *self, pr_error_t *error);
 PR_CHECK pr_rc_t pr_stage_start_actors(pr_stage_t *self, pr_error_t *error);
 /* Databases beside the first one ("postrider"), for runs that are to be compared in turn; the actors must be
  * stopped. A copy has everything that the first one has. After use, the stage's connections, and
  * the actors from their next start on, go there. */
+PR_CHECK pr_rc_t pr_stage_create_database(pr_stage_t *self, const char *name, const char *owner,
+                                          pr_error_t *error);
 PR_CHECK pr_rc_t pr_stage_copy_database(pr_stage_t *self, const char *name, pr_error_t *error);
 PR_CHECK pr_rc_t pr_stage_use_database(pr_stage_t *self, const char *name, pr_error_t *error);
 PR_CHECK pr_rc_t pr_stage_drop_database(pr_stage_t *self, const char *name, pr_error_t *error);
