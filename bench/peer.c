@@ -63,9 +63,9 @@ pr_rc_t pr_peer_setup(pr_stage_t *stage, const char *dir, const pr_peer_kind_t *
     pid_t pid = 0;
     pr_rc_t rc = pr_stage_create_database(stage, kind->database, "postrider_app", error);
     rc = rc != PR_OK ? rc : pr_stage_use_database(stage, kind->database, error);
-    rc = rc != PR_OK ? rc
-                     : pr_db_sync_script(stage->admin,
-                                         pr_sql_bench[PR_SQL_BENCH_PEER_PREPARE].sql, error);
+    rc = rc != PR_OK
+             ? rc
+             : pr_db_sync_script(stage->admin, pr_sql_bench[PR_SQL_BENCH_PEER_PREPARE].sql, error);
     rc = rc != PR_OK ? rc : spawn(stage, dir, kind, "setup", "/dev/null", &pid, error);
     if (rc == PR_OK && pr_process_wait(pid) != 0)
         rc = pr_error_set(error, PR_FATAL, WHO, "", "%s cannot be set up: see %s/log/%s.log",
