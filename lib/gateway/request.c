@@ -205,6 +205,8 @@ static pr_rc_t build(const pr_channel_t *channel, const pr_operation_spec_t *spe
         OPENSSL_cleanse(form.bytes.data, form.bytes.len);
     pr_form_free(&form);
     wipe(&signature);
+    context->form = NULL;
+    context->signature = NULL;
     return rc;
 }
 

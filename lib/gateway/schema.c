@@ -100,7 +100,7 @@ pr_rc_t pr_read_text(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 
 pr_rc_t pr_read_bool(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
-    const char *text;
+    const char *text = "";
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
     if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
@@ -111,7 +111,7 @@ pr_rc_t pr_read_bool(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 
 static pr_rc_t read_number(pr_schema_t *self, const pr_yaml_node_t *node, double *out)
 {
-    const char *text;
+    const char *text = "";
     char *end;
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
@@ -140,7 +140,7 @@ pr_rc_t pr_read_u32(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 
 pr_rc_t pr_read_duration(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
-    const char *text;
+    const char *text = "";
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
     if (!pr_duration_parse(text, strlen(text), out))
@@ -189,7 +189,7 @@ pr_rc_t pr_read_paths(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 
 pr_rc_t pr_read_charset(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
-    const char *text;
+    const char *text = "";
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
     const char *found = pr_charset_find(pr_bytes_text(text));
@@ -215,7 +215,7 @@ static bool is_declared(void *context, const char *name)
 static pr_rc_t read_template(pr_schema_t *self, const pr_yaml_node_t *node, pr_place_t place,
                              pr_template_t *out)
 {
-    const char *text;
+    const char *text = "";
     pr_error_t error = {0};
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;

@@ -20,7 +20,7 @@ static const pr_reader_t *reader_named(const pr_profile_t *profile, const char *
 static pr_rc_t read_method(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
     static const char *const methods[] = {"GET", "POST", "PUT", "DELETE"};
-    const char *text;
+    const char *text = "";
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
     for (size_t i = 0; i < PR_COUNT(methods); i++) {
@@ -110,7 +110,7 @@ pr_rc_t pr_read_operations(pr_schema_t *self, const pr_yaml_node_t *node, void *
 
 static pr_rc_t read_format(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
-    const char *text;
+    const char *text = "";
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
     if (strcmp(text, "json") != 0 && strcmp(text, "form") != 0)

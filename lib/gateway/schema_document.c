@@ -58,7 +58,7 @@ static pr_rc_t read_idempotency_kind(pr_schema_t *self, const pr_yaml_node_t *no
 
 pr_rc_t pr_read_moment_format(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
-    const char *text;
+    const char *text = "";
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
     pr_moment_format_t format = pr_moment_format_parse(text);
@@ -70,7 +70,7 @@ pr_rc_t pr_read_moment_format(pr_schema_t *self, const pr_yaml_node_t *node, voi
 
 static pr_rc_t read_zone(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
-    const char *text;
+    const char *text = "";
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
     return pr_moment_zone_parse(text, out) ? PR_OK
@@ -79,7 +79,7 @@ static pr_rc_t read_zone(pr_schema_t *self, const pr_yaml_node_t *node, void *ou
 
 static pr_rc_t read_schedule(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
-    const char *text;
+    const char *text = "";
     pr_error_t error = {0};
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
@@ -171,7 +171,7 @@ const pr_parameter_spec_t *pr_parameter_spec(const pr_profile_t *profile, const 
 
 pr_rc_t pr_read_parameter_name(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
-    const char *text;
+    const char *text = "";
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
     *(const char **)out = text;

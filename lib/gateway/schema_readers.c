@@ -59,7 +59,7 @@ static pr_rc_t read_operations_mask(pr_schema_t *self, const pr_yaml_node_t *nod
 
 static pr_rc_t read_status(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
-    const char *text;
+    const char *text = "";
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
     *(pr_status_t *)out = pr_status_find(text);
@@ -72,7 +72,7 @@ static pr_rc_t read_status(pr_schema_t *self, const pr_yaml_node_t *node, void *
 
 static pr_rc_t read_action(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
-    const char *text;
+    const char *text = "";
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
     *(pr_action_t *)out = pr_action_find(text);
@@ -85,7 +85,7 @@ static pr_rc_t read_action(pr_schema_t *self, const pr_yaml_node_t *node, void *
 
 static pr_rc_t read_follow_up(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
-    const char *text;
+    const char *text = "";
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
     *(pr_follow_up_t *)out = pr_follow_up_find(text);
@@ -141,7 +141,7 @@ pr_rc_t pr_read_rules(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 
 static pr_rc_t read_object(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
-    const char *text;
+    const char *text = "";
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
     *(pr_object_t *)out = pr_object_find(text);

@@ -10,7 +10,7 @@
 static pr_rc_t read_algorithm(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
     static const char *const names[] = {"", "hmac-sha256", "hmac-sha512", "rsa-sha256", "md5"};
-    const char *text;
+    const char *text = "";
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
     for (size_t i = 1; i < PR_COUNT(names); i++) {
@@ -25,7 +25,7 @@ static pr_rc_t read_algorithm(pr_schema_t *self, const pr_yaml_node_t *node, voi
 static pr_rc_t read_encoding(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
     static const char *const names[] = {"", "base64", "hex", "upper-hex"};
-    const char *text;
+    const char *text = "";
     if (pr_read_text(self, node, &text) != PR_OK)
         return PR_BAD;
     for (size_t i = 1; i < PR_COUNT(names); i++) {

@@ -144,18 +144,22 @@ static pr_rc_t read_node(reader_t *self, pr_yaml_node_t **out)
     }
 }
 
+/* The next event, which must be of this type. */
+static pr_rc_t expect(reader_t *self, yaml_event_type_t type, const char *otherwise)
+{
+    if (next(self) != PR_OK)
+        return PR_BAD;
+    return self->event.type == type ? PR_OK : bad(self, "%s", otherwise);
+}
+
 static pr_rc_t read_document(reader_t *self, pr_yaml_node_t **out)
 {
-    if (next(self) != PR_OK || next(self) != PR_OK) /* stream start, document start */
+    if (expect(self, YAML_STREAM_START_EVENT, "no text") != PR_OK ||
+        expect(self, YAML_DOCUMENT_START_EVENT, "the file is empty") != PR_OK ||
+        next(self) != PR_OK || read_node(self, out) != PR_OK ||
+        expect(self, YAML_DOCUMENT_END_EVENT, "the document does not end here") != PR_OK)
         return PR_BAD;
-    if (self->event.type != YAML_DOCUMENT_START_EVENT)
-        return bad(self, "the file is empty");
-    if (next(self) != PR_OK || read_node(self, out) != PR_OK || next(self) != PR_OK ||
-        next(self) != PR_OK)
-        return PR_BAD;
-    return self->event.type == YAML_STREAM_END_EVENT
-               ? PR_OK
-               : bad(self, "a second document is not allowed here");
+    return expect(self, YAML_STREAM_END_EVENT, "a second document is not allowed here");
 }
 
 pr_rc_t pr_yaml_parse(const char *file, pr_bytes_t text, pr_pool_t *pool, pr_yaml_node_t **out,
