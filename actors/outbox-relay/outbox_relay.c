@@ -37,6 +37,9 @@ static void reconnected(pr_relay_t *self, int64_t now_ms)
         one->under_way = false; /* unknown outcome: the cursor in the database knows */
         one->failures = 0;
         one->next_at_ms = now_ms;
+        if (one->traffic_until_ms < now_ms) {
+            one->traffic_until_ms = now_ms; /* what came meanwhile may go on to come */
+        }
     }
 }
 
@@ -68,8 +71,12 @@ static bool moved(pr_relay_t *self, const pr_relay_event_t *event, int64_t now_m
         one->next_at_ms = now_ms;
     } else if (now_ms < one->traffic_until_ms) {
         one->next_at_ms = now_ms + self->policy.busy_ms;
-    } else {
+    } else if (now_ms < one->traffic_until_ms + PR_RELAY_QUIET_MS) {
         one->next_at_ms = now_ms + self->policy.idle_ms;
+    } else {
+        int64_t quiet_ms = 2 * self->policy.idle_ms;
+        one->next_at_ms =
+            now_ms + (quiet_ms < self->policy.scan_ms ? quiet_ms : self->policy.scan_ms);
     }
     return event->moved > 0;
 }

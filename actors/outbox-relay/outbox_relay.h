@@ -7,7 +7,7 @@
  * is polled again
  *   at once          after a full move (there is more),
  *   after busy_ms    while it is in traffic: something was moved less than TRAFFIC_HOLD_MS ago,
- *   after idle_ms    otherwise,
+ *   after idle_ms    otherwise; twice that once nothing came for PR_RELAY_QUIET_MS,
  *   after a delay that doubles from idle_ms to scan_ms while moves fail (deadlock, no space ...),
  * and in no case later than scan_ms after the last one (N5). Due classes leave in one turn, P0
  * first, so that they share a round trip; one that is due within busy_ms of another joins it.
@@ -31,6 +31,9 @@
 /* Traffic is thought to go on for this long after the last row: longer than the gap between rows at
  * 10/s, so that steady traffic of that rate and more waits busy_ms and not idle_ms. */
 #define PR_RELAY_TRAFFIC_HOLD_MS 250
+/* After so long without a row there is no traffic to be quick for: 20 looks a second are 40 wake-ups
+ * of the process, and the budget of an idle one is 50. */
+#define PR_RELAY_QUIET_MS 1000
 /* The most that one event can lead to: a check or three moves, and a hint. */
 #define PR_RELAY_ACTIONS_MAX 4
 

@@ -14,8 +14,8 @@
  *   - the reader is used only after it has seen our session's lock held on its own server by the connection that
  *     writes. It is dropped with that one, and then proven anew.
  *
- * One look of each class at a time. P0 is looked for alone, before the others; while a higher class has traffic (and is no
- * flood itself), lower ones are read in small pieces, since their rows stand between it and its turn.
+ * One look of each class at a time. P0 is looked for alone, before the others, unless it is a flood; while a higher class has
+ * traffic (and is no flood itself), lower ones are read in small pieces, since their rows stand between it and its turn.
  */
 #include "actors/scheduler/scheduler_io.h"
 #include "base/alloc.h"
@@ -225,7 +225,7 @@ void new_poll(io_t *io)
     uint32_t wanted = io->full;
     for (int c = 0; c < PR_SCHED_CLASSES; c++)
         wanted |= io->hinted[c] > io->cursor[c] ? 1u << c : 0;
-    bool urgent = wanted & ~io->looking & 1u;
+    bool urgent = wanted & ~io->looking & ~io->flood & 1u;
     if (io->now_ms >= io->poll_at_ms) {
         wanted = ALL_CLASSES;
         io->poll_at_ms = io->now_ms + io->poll_ms;

@@ -9,12 +9,14 @@
 #include <zmq.h>
 
 #include <errno.h>
+#include <string.h>
 
 enum {
     LINGER_MS = 1000,
     HIGH_WATER = 1000, /* messages a peer, each way */
     HEARTBEAT_MS = 1000,
-    HEARTBEAT_TTL_MS = 3000,
+    HEARTBEAT_IPC_MS = 3000, /* the kernel tells of a peer's death; this finds a stopped one */
+    HEARTBEAT_TTLS = 3,      /* without a word for so many: gone */
     HANDSHAKE_MS = 3000,
     CONNECT_MS = 3000,
     RECONNECT_MS = 50,
@@ -99,9 +101,6 @@ static void set_options(pr_socket_t *self, const char *identity)
     set_int(self, ZMQ_SNDHWM, HIGH_WATER);
     set_int(self, ZMQ_RCVHWM, HIGH_WATER);
     set_int(self, ZMQ_IPV6, 1);
-    set_int(self, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS);
-    set_int(self, ZMQ_HEARTBEAT_TTL, HEARTBEAT_TTL_MS);
-    set_int(self, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TTL_MS);
     set_int(self, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS);
     set_int(self, ZMQ_CONNECT_TIMEOUT, CONNECT_MS);
     set_int(self, ZMQ_RECONNECT_IVL, RECONNECT_MS);
@@ -154,6 +153,15 @@ static pr_rc_t refused(pr_error_t *error, const char *verb, const char *endpoint
                         zmq_strerror(errno));
 }
 
+/* Each heartbeat wakes both sides' I/O threads, and most sockets of a machine are ipc. Holds for endpoints from here on. */
+static void set_heartbeat(pr_socket_t *self, const char *endpoint)
+{
+    int every_ms = strncmp(endpoint, "ipc://", 6) == 0 ? HEARTBEAT_IPC_MS : HEARTBEAT_MS;
+    set_int(self, ZMQ_HEARTBEAT_IVL, every_ms);
+    set_int(self, ZMQ_HEARTBEAT_TTL, HEARTBEAT_TTLS * every_ms);
+    set_int(self, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TTLS * every_ms);
+}
+
 pr_rc_t pr_socket_bind(pr_socket_t *self, const char *endpoint, pr_error_t *error)
 {
     pr_rc_t rc = pr_address_check(endpoint, error);
@@ -163,6 +171,7 @@ pr_rc_t pr_socket_bind(pr_socket_t *self, const char *endpoint, pr_error_t *erro
     if (rc != PR_OK) {
         return rc;
     }
+    set_heartbeat(self, endpoint);
     pr_umask_t mask = pr_umask_private();
     int bound = zmq_bind(self->native, endpoint);
     pr_umask_restore(mask);
@@ -175,6 +184,7 @@ pr_rc_t pr_socket_connect(pr_socket_t *self, const char *endpoint, pr_error_t *e
     if (rc != PR_OK) {
         return rc;
     }
+    set_heartbeat(self, endpoint);
     return zmq_connect(self->native, endpoint) == 0 ? PR_OK
                                                     : refused(error, "connect to", endpoint);
 }

@@ -6,7 +6,7 @@
  *   DEALER, PUSH, PULL  [envelope]
  *   ROUTER              [route][envelope]          route = the peer's ZeroMQ identity
  *   XPUB, SUB           [topic][envelope]          topic = the body's field name ("hint", "breaker_moved"), for filters
- * Every socket: bounded linger, bounded high-water marks, ZMQ_MAXMSGSIZE, ZMTP heartbeats (1 s, TTL 3 s), TCP keepalive,
+ * Every socket: bounded linger, bounded high-water marks, ZMQ_MAXMSGSIZE, ZMTP heartbeats (1 s, TTL 3 s; ipc 3 and 9 s), TCP keepalive,
  * ROUTER_MANDATORY, non-blocking send and receive. A message that cannot leave at once is refused with PR_AGAIN and
  * nothing is queued by us: messages are hints, whoever sent it sends again by its own timer. One thread.
  */

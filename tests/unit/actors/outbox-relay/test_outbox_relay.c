@@ -139,6 +139,10 @@ Test(outbox_relay, pace_busy_then_idle)
     cr_assert_eq(moves(&f, 1), 1);
     moved(&f, 1, 0, false, now_ms);
     cr_assert_eq(f.relay.classes[1].next_at_ms, now_ms + 25, "traffic is over: idle");
+    now_ms += PR_RELAY_QUIET_MS;
+    tick(&f, now_ms);
+    moved(&f, 1, 0, false, now_ms);
+    cr_assert_eq(f.relay.classes[1].next_at_ms, now_ms + 50, "and quiet");
 }
 
 /* Whether the class' move that was just asked for is a small one; -1: none was. */
@@ -199,7 +203,7 @@ Test(outbox_relay, failures_back_off_to_scan_and_no_further)
         cr_assert_eq(moves(&f, 1), 1);
     }
     moved(&f, 1, 0, false, 200000);
-    cr_assert_eq(f.relay.classes[1].next_at_ms, 200025, "a success forgets them");
+    cr_assert_eq(f.relay.classes[1].next_at_ms, 200050, "a success forgets them: quiet");
 }
 
 Test(outbox_relay, many_failures_do_not_overflow)
