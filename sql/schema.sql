@@ -2112,8 +2112,7 @@ CREATE TABLE postrider.outbox (
     cancel_reason text,
     ref_at timestamp with time zone,
     ref_id bigint,
-    ref_endpoint bigint,
-    CONSTRAINT outbox_class_check CHECK (((class >= 0) AND (class <= 2)))
+    ref_endpoint bigint
 )
 PARTITION BY RANGE (at);
 
@@ -2779,8 +2778,7 @@ CREATE TABLE postrider.outbox_default (
     cancel_reason text,
     ref_at timestamp with time zone,
     ref_id bigint,
-    ref_endpoint bigint,
-    CONSTRAINT outbox_class_check CHECK (((class >= 0) AND (class <= 2)))
+    ref_endpoint bigint
 );
 
 ALTER TABLE postrider.outbox_default OWNER TO postrider_owner;
