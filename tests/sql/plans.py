@@ -57,6 +57,8 @@ session = Session(url=actor_url(), options="-c role=postrider_relay " + ACTOR)
 session.run(statement("outbox-relay", "set_session"))
 session.run("PREPARE move (smallint, bigint, int) AS " + statement("outbox-relay", "move_window"))
 session.run("EXECUTE move(1, %s, 500)" % sysid)  # planned now, for good
+session.run("PREPARE peek AS " + statement("outbox-relay", "peek_windows"))
+session.run("EXECUTE peek")
 
 admin.run("""INSERT INTO postrider.outbox (class, merchant_id, order_no, event, status, version, notify_id, body)
     SELECT 1, 'm' || (1 + n %% 50), 'o' || n, 'a.b', 'b', n, gen_random_uuid(), convert_to(repeat('x', 300), 'UTF8') FROM generate_series(1, %d) n""" % ROWS)
@@ -78,6 +80,18 @@ plan = "\n".join(r[0] for r in session.run("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF
 window = plan[plan.index("CTE r"):plan.index("CTE k")]
 pages = max(int(n) for n in re.findall(r"shared hit=(\d+)", window))
 ok(pages <= 20, "behind %d moved rows an empty move reads a few pages of their index, not all of it (%d)" % (ROWS, pages), window)
+
+# The same of a look, when the last window's snapshot has transactions under way in its list.
+writer = Session()
+writer.run("BEGIN; SELECT pg_current_xact_id()")
+admin.run("SELECT postrider.enqueue_notification('m1', 'o', 'a.b', '{}', priority => 1)")
+is_(session.run("EXECUTE move(1, %s, 500)" % sysid)[0][0], "1", "a window beside a transaction under way")
+plan = "\n".join(r[0] for r in session.run("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) EXECUTE peek"))
+pages = max(int(n) for n in re.findall(r"shared hit=(\d+)", plan))
+ok(pages <= 60, "a look beside it reads a few pages (%d)" % pages, plan)
+writer.run("ROLLBACK")
+writer.close()
+admin.run("DELETE FROM postrider.job AS j USING postrider.outbox AS o WHERE o.id = j.outbox_id AND o.order_no = 'o'; DELETE FROM postrider.outbox WHERE order_no = 'o'")
 
 # ends of every kind: four fifths delivered, the rest dead or waiting for a retry
 admin.run("""
