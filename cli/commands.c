@@ -5,6 +5,7 @@
 #include "cli/alert.h"
 #include "cli/bench.h"
 #include "cli/breaker.h"
+#include "cli/channel.h"
 #include "cli/check.h"
 #include "cli/command.h"
 #include "cli/dead.h"
@@ -33,6 +34,7 @@ const pr_command_t pr_commands[] = {
     {"merchant", "who is told, where and how: add list show set rotate-secret test",
      pr_merchant_main},
     {"endpoint", "a merchant's addresses: list enable disable", pr_endpoint_main},
+    {"channel", "payment gateways: check-profile", pr_channel_main},
     {"submit", "enqueue one notification, for trying things", pr_submit_main},
     {"dead", "dead letters: list show redrive close", pr_dead_main},
     {"breaker", "circuit breakers: list reset force-open force-close", pr_breaker_main},
