@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define SEVERAL 2         /* rows of one poll_busy: so many that the next has one with 85 % */
 #define PIECE 4           /* of relay.batch, beside a higher class in traffic */
 #define STATEMENT_MS 8000 /* with PR_DB_SILENCE_MS: a silent Postgres is left within 13 s */
 
@@ -31,12 +32,13 @@ struct relay_t {
     int64_t batch; /* relay.batch */
     int64_t sysid; /* of the cluster on this connection; from the check */
     asked_t asked[PR_RELAY_CLASSES];
-    bool few[PR_RELAY_CLASSES];  /* its next move is to be a small one */
-    bool full[PR_RELAY_CLASSES]; /* its last move was: the next one need not be asked for */
-    bool supersedes;             /* as of the last look, some endpoint wants it (N21) */
-    char reason[256];            /* why the cluster is refused */
-    bool followed;               /* the timeline of this connection is known */
-    bool stopping;               /* callbacks of broken-off queries lead to nothing */
+    bool few[PR_RELAY_CLASSES]; /* its next move is to be a small one */
+    /* its last move was full, or had several rows: the next one need not be asked for */
+    bool sure[PR_RELAY_CLASSES];
+    bool supersedes;  /* as of the last look, some endpoint wants it (N21) */
+    char reason[256]; /* why the cluster is refused */
+    bool followed;    /* the timeline of this connection is known */
+    bool stopping;    /* callbacks of broken-off queries lead to nothing */
 };
 
 /* A look whether classes have something to move. */
@@ -134,7 +136,7 @@ static void on_moved(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_erro
         event.moved = pr_rows_i32(rows, 0, 0);
         event.last_seq = pr_rows_i64(rows, 0, 2);
         event.full = pr_rows_bool(rows, 0, 3);
-        self->full[event.class_no] = event.full;
+        self->sure[event.class_no] = event.full || event.moved >= SEVERAL;
         pr_actor_count(self->actor, (uint64_t)event.moved);
         if (self->supersedes && pr_rows_i32(rows, 0, 1) > 0) {
             supersede(self, event.last_seq, pr_rows_i32(rows, 0, 1));
@@ -179,7 +181,8 @@ static void on_peeked(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_err
 /* ---- effects ---- */
 
 /* An empty move costs four times what a look at all classes does, so we look first: an idle relay,
- * and a class without traffic beside one with, cost little. */
+ * and a class without traffic beside one with, cost little. Where rows are all but certain the look
+ * would only be a round trip more. */
 static void peek(relay_t *self, const bool wanted[PR_RELAY_CLASSES])
 {
     peek_t *look = PR_NEW(peek_t);
@@ -257,7 +260,7 @@ static void perform(relay_t *self, const pr_relay_action_t *action, bool wanted[
         break;
     case PR_RELAY_MOVE:
         self->few[action->class_no] = action->beside_higher;
-        if (self->full[action->class_no]) {
+        if (self->sure[action->class_no]) {
             move(self, action->class_no);
         } else {
             wanted[action->class_no] = true;
@@ -307,7 +310,7 @@ static void on_ready(void *arg)
 static void on_lost(void *arg)
 {
     relay_t *self = arg;
-    memset(self->full, 0, sizeof self->full);
+    memset(self->sure, 0, sizeof self->sure);
     give(self, (pr_relay_event_t){.kind = PR_RELAY_DISCONNECTED});
 }
 

@@ -102,7 +102,7 @@ const pr_option_t pr_settings[] = {
     {"scheduler.session_timeout", DURATION, "6s", SECOND, HOUR, NO, NO, "A session whose heartbeat stands still for so long is taken over."},
 
     {"relay.poll_busy", DURATION, "2ms", 1, MINUTE, NO, NO, "Between looks at the outbox while rows come."},
-    {"relay.poll_idle", DURATION, "25ms", 1, MINUTE, NO, NO, "Between looks when none came lately."},
+    {"relay.poll_idle", DURATION, "25ms", 1, MINUTE, NO, NO, "Between looks when none came lately; twice that when none came for a second."},
     {"relay.scan", DURATION, "3s", 10, 3 * SECOND, NO, NO, "No look is later than this after the one before (N5)."},
     {"relay.batch", INT, "100", 1, 5000, NO, NO, "Outbox rows moved by one statement."},
 
