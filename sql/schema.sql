@@ -3232,7 +3232,7 @@ CREATE TRIGGER endpoint_before BEFORE INSERT OR UPDATE ON postrider.endpoint FOR
 -- Name: endpoint endpoint_check; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE TRIGGER endpoint_check BEFORE INSERT OR UPDATE OF egress ON postrider.endpoint FOR EACH ROW EXECUTE FUNCTION postrider.endpoint_check();
+CREATE TRIGGER endpoint_check BEFORE INSERT OR UPDATE OF egress ON postrider.endpoint FOR EACH ROW WHEN ((new.id > 0)) EXECUTE FUNCTION postrider.endpoint_check();
 
 --
 -- Name: merchant merchant_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner

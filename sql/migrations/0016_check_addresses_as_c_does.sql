@@ -83,8 +83,9 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
+-- Not for what the relay makes of a notify_url (below 0): it copies the merchant's own, and must never be stopped by it.
 CREATE TRIGGER endpoint_check BEFORE INSERT OR UPDATE OF egress ON postrider.endpoint
-    FOR EACH ROW EXECUTE FUNCTION postrider.endpoint_check();
+    FOR EACH ROW WHEN (NEW.id > 0) EXECUTE FUNCTION postrider.endpoint_check();
 
 REVOKE ALL ON FUNCTION postrider.host_ok, postrider.ipv6_ok, postrider.egress_ok, postrider.email_ok, postrider.merchant_check,
     postrider.endpoint_check FROM PUBLIC;

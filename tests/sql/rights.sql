@@ -36,6 +36,14 @@ SELECT is(count(*), 0::bigint, 'no view shows a secret or a body') FROM informat
     ON v.schemaname = c.table_schema AND v.viewname = c.table_name
 WHERE c.table_schema = 'postrider' AND c.column_name ~ 'secret|body|salt|headers$';
 
+-- an endpoint of a notify_url is made by the relay, which copies what it may not judge
+\ir relay.psql
+SELECT postrider.enqueue_notification('m1', 'o9', 'a.b', '{}', notify_url => 'https://[2001:db8::1]/x', priority => 2);
+SET ROLE postrider_relay;
+EXECUTE move(2, :sysid, 500);
+RESET ROLE;
+SELECT is(count(*), 1::bigint, 'the relay may') FROM postrider.endpoint WHERE url LIKE '%2001:db8::1%';
+
 -- applications: their functions and the views, not the operators' doors, not the tables
 SELECT t.may('postrider_app', $$SELECT postrider.enqueue_notification('m1', 'o2', 'a.b', '{}')$$);
 SELECT t.may('postrider_app', format('SELECT postrider.cancel_notification(%L, ''x'')', :'n'));
