@@ -99,7 +99,8 @@ static void judge_document(const pr_operation_spec_t *spec, pr_operation_t opera
     const pr_profile_t *profile = context->channel->profile;
     const pr_rule_line_t *rule = pr_rules_find(&profile->failures, operation, context, http_status);
     bool success = is_success(http_status);
-    if (context->root.type == PR_JSON_NONE && !rule) {
+    bool empty = success && context->body.len == 0; /* 204: the status is all that it says */
+    if (context->root.type == PR_JSON_NONE && !rule && !empty) {
         if (success)
             unknown(out, operation, "malformed_answer");
         else
@@ -111,6 +112,9 @@ static void judge_document(const pr_operation_spec_t *spec, pr_operation_t opera
         pr_evidence_apply_rule(out, profile, rule, paid_before);
     else if (!success)
         judge_http(http_status, operation, out);
+    else if (out->status == PR_STATUS_UNKNOWN && out->action == PR_ACTION_LONGER_INTERVAL &&
+             moves_money(operation))
+        out->action = PR_ACTION_QUERY_FIRST; /* it answered, but what, nobody here knows */
     if (!success || !profile->verifies_answers || spec->unsigned_)
         return;
     pr_signature_t signature =

@@ -289,7 +289,7 @@ static void read_status(const pr_reader_t *reader, const pr_template_context_t *
             return;
         }
     }
-    if (reader->status.count == 0 && reader->map_count == 0)
+    if (reader->status.count == 0 && reader->map_count == 0 && reader->rules.count == 0)
         return; /* a reader of other things: an access token */
     out->status = PR_STATUS_UNKNOWN;
     out->action = PR_ACTION_LONGER_INTERVAL;

@@ -193,8 +193,9 @@ typedef struct {
 typedef struct {
     pr_operation_t operation; /* judge with this one: QUERY may have become FIND */
     const char *method;       /* static */
-    pr_buffer_t target;       /* path and query; append to the channel's base URL */
-    pr_buffer_t body;         /* empty: none */
+    pr_buffer_t target; /* path and query: put behind the channel's base URL, which has no path of
+                                 its own (the target is what is signed) */
+    pr_buffer_t body;   /* empty: none */
     size_t header_count;
     struct {
         const char *name; /* the profile's */

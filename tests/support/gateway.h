@@ -93,11 +93,11 @@ static inline void gateway_header(gateway_headers_t *self, const char *name, con
 
 /* ---- requests ---- */
 
+/* out: zeroed, or built before; free it. */
 static inline void gateway_build(const pr_channel_t *channel, pr_operation_t operation,
                                  const pr_payment_facts_t *facts, pr_gateway_request_t *out)
 {
     pr_error_t error = {0};
-    pr_gateway_request_init(out);
     cr_assert_eq(
         pr_gateway_build(channel, operation, facts, GATEWAY_NOW_US, GATEWAY_NONCE, out, &error),
         PR_OK, "%s: %s", pr_operation_name(operation), error.text);

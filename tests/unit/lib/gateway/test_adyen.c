@@ -210,7 +210,7 @@ Test(adyen, results_and_failures, .init = begin, .fini = end)
 Test(adyen, it_cannot_be_asked, .init = begin, .fini = end)
 {
     pr_error_t error = {0};
-    pr_gateway_request_t request;
+    pr_gateway_request_t request = {0};
     pr_payment_facts_t facts = eur();
     pr_gateway_request_init(&request);
     cr_expect_not(pr_profile_facts(profile)->query_supported);

@@ -177,7 +177,7 @@ Test(alipay, an_answer_in_gbk_is_verified_over_gbk, .init = begin, .fini = end)
 Test(alipay, requests_are_signed_over_sorted_fields, .init = begin, .fini = end)
 {
     pr_form_t form;
-    pr_gateway_request_t request;
+    pr_gateway_request_t request = {0};
     pr_payment_facts_t facts = gateway_facts();
     gateway_build(channel, PR_OPERATION_QUERY, &facts, &request);
     pr_form_init(&form, 65536);

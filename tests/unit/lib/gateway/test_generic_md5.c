@@ -47,7 +47,7 @@ Test(generic_md5, statuses_and_failures, .init = begin, .fini = end)
 Test(generic_md5, requests_and_notifications_have_the_openssl_commands_signature, .init = begin,
      .fini = end)
 {
-    pr_gateway_request_t request;
+    pr_gateway_request_t request = {0};
     pr_payment_facts_t facts = gateway_facts();
     gateway_build(channel, PR_OPERATION_QUERY, &facts, &request);
     cr_expect_str_eq(pr_buffer_text(&request.body),

@@ -102,7 +102,7 @@ Test(paypal, what_the_order_carries, .init = begin, .fini = end)
 Test(paypal, a_token_comes_first, .init = begin, .fini = end)
 {
     pr_error_t error = {0};
-    pr_gateway_request_t request;
+    pr_gateway_request_t request = {0};
     pr_payment_facts_t facts = gateway_facts();
     gateway_build(channel, PR_OPERATION_TOKEN, &facts, &request);
     cr_expect_str_eq(gateway_header_of(&request, "Authorization"),

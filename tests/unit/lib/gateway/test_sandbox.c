@@ -149,7 +149,7 @@ Test(gateway_sandbox, long_texts_are_cut_or_are_a_flaw, .init = begin, .fini = e
 
 Test(gateway_sandbox, requests_are_signed, .init = begin, .fini = end)
 {
-    pr_gateway_request_t request;
+    pr_gateway_request_t request = {0};
     pr_payment_facts_t facts = gateway_facts();
     gateway_build(channel, PR_OPERATION_CLOSE, &facts, &request);
     cr_expect_str_eq(gateway_header_of(&request, "X-Signature"),

@@ -149,7 +149,7 @@ Test(stripe, the_gateways_own_word_on_retrying_is_stronger, .init = begin, .fini
 
 Test(stripe, requests, .init = begin, .fini = end)
 {
-    pr_gateway_request_t request;
+    pr_gateway_request_t request = {0};
     pr_payment_facts_t facts = usd();
     facts.request = pr_bytes_text("{\"payment_method\":\"pm_1\",\"confirm\":true}");
     gateway_build(channel, PR_OPERATION_CHARGE, &facts, &request);

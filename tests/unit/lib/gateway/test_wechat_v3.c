@@ -110,6 +110,13 @@ Test(wechat_v3, statuses_and_failures, .init = begin, .fini = end)
          PR_ACTION_QUERY_FIRST, "server_error"},
         {"half a body", PR_OPERATION_QUERY, 200, "{\"trade_state\":\"SUC", PR_STATUS_UNKNOWN,
          PR_ACTION_BACK_OFF, "malformed_answer"},
+        {"closed by us: no body at all", PR_OPERATION_CLOSE, 204, "", PR_STATUS_CANCELLED, 0, ""},
+        {"no body where there must be one", PR_OPERATION_CHARGE, 200, "", PR_STATUS_UNKNOWN,
+         PR_ACTION_QUERY_FIRST, "no_status"},
+        {"a refund in a state that is new", PR_OPERATION_REFUND, 200, "{\"status\":\"X\"}",
+         PR_STATUS_UNKNOWN, PR_ACTION_QUERY_FIRST, "unmapped_status"},
+        {"nothing to close", PR_OPERATION_CLOSE, 404, "{\"code\":\"ORDER_NOT_EXIST\"}",
+         PR_STATUS_NOT_FOUND, 0, "not_found"},
         {"refund under way", PR_OPERATION_QUERY_REFUND, 200, "{\"status\":\"PROCESSING\"}",
          PR_STATUS_PENDING, 0, ""},
         {"refunded", PR_OPERATION_QUERY_REFUND, 200, "{\"status\":\"SUCCESS\"}",
@@ -182,7 +189,7 @@ Test(wechat_v3, an_answer_that_is_not_signed_says_nothing, .init = begin, .fini 
 
 Test(wechat_v3, requests_are_signed_as_documented, .init = begin, .fini = end)
 {
-    pr_gateway_request_t request;
+    pr_gateway_request_t request = {0};
     pr_payment_facts_t facts = gateway_facts();
     gateway_build(channel, PR_OPERATION_QUERY, &facts, &request);
     cr_expect_str_eq(request.method, "GET");
