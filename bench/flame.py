@@ -6,8 +6,8 @@
     perf script -i drain.perf | bench/flame.py --svg drain.svg --only postrider,postgres
 
 One box a function under its callers, as wide as its share of the samples; processes stand at the bottom, threads of one
-name together. The table on stdout: each process, and in it the functions that ran themselves, with their shares of
-all samples taken. Idle time is left out.
+name together. The table on stdout: each process with its share of all samples; in it the libraries and the functions that ran
+themselves, with their shares of the process. Idle time is left out.
 """
 import argparse
 import collections
@@ -90,12 +90,17 @@ def svg(root):
 
 
 def table(flat, processes, total, rows):
-    print("| process | share | function (library), share of all |\n| --- | --- | --- |")
+    print("| process | share | of it, by library | by function |\n| --- | --- | --- | --- |")
     for process, count in processes.most_common():
         if count / total < 0.01:
             continue
-        inner = [f"{function} ({library}) {100 * n / total:.1f}" for (function, library), n in flat[process].most_common(rows)]
-        print(f"| {process} | {100 * count / total:.1f} % | {', '.join(inner)} |")
+        libraries = collections.Counter()
+        for (_, library), n in flat[process].items():
+            libraries["kernel" if library.startswith("[kernel") else re.sub(r"\.so[.0-9]*$", "", library)] += n
+        by_library = [f"{library} {100 * n / count:.0f} %" for library, n in libraries.most_common(6)]
+        named = [(function, n) for (function, _), n in flat[process].most_common() if function != "[unknown]"]
+        by_function = [f"`{function}` {100 * n / count:.1f}" for function, n in named[:rows]]
+        print(f"| {process} | {100 * count / total:.1f} % | {', '.join(by_library)} | {', '.join(by_function)} |")
 
 
 def main():
