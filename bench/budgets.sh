@@ -3,6 +3,7 @@
 # budgets.sh OUT [PIECE...]: measures the budgets of docs/performance.md, each piece a report OUT/PIECE.json (at most some
 # minutes; backlog and flat about ten), then prints the table. Without pieces: all. `budgets.sh OUT table` only prints, from the reports
 # that are there. The machine must be quiet for all but backlog, flat and timers.
+# shellcheck disable=SC2016 # the variables of jq
 set -uo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=$(mkdir -p -- "$1" && cd "$1" && pwd)
