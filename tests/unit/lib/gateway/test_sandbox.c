@@ -196,3 +196,21 @@ Test(gateway_sandbox, webhooks_of_payments_and_refunds, .init = begin, .fini = e
     cr_expect_str_eq(result.items[0].dedupe[1], "refund.succeeded:re_1:succeeded:");
     pr_webhook_result_free(&result);
 }
+
+Test(gateway_sandbox, an_event_without_a_key_is_known_by_its_bytes, .init = begin, .fini = end)
+{
+    static const char body[] = "{\"type\":\"ping\",\"data\":{}}";
+    pr_webhook_result_t first, second;
+    gateway_headers_t headers = {0};
+    PR_CLEANUP_FREE char *text = pr_asprintf("1795000000.%s", body);
+    gateway_header(&headers, "X-Timestamp", "1795000000");
+    gateway_header(&headers, "X-Signature", hmac_of(text));
+    pr_webhook_t webhook = {"POST", {0}, headers.items, headers.count, pr_bytes_text(body), {0}, 0};
+    gateway_read_webhook(channel, &webhook, &first);
+    gateway_read_webhook(channel, &webhook, &second);
+    cr_expect_eq(strncmp(first.items[0].dedupe[0], "bytes:", 6), 0);
+    cr_expect_str_eq(first.items[0].dedupe[0], second.items[0].dedupe[0]);
+    cr_expect_eq(first.items[0].evidence.object, PR_OBJECT_NONE);
+    pr_webhook_result_free(&first);
+    pr_webhook_result_free(&second);
+}

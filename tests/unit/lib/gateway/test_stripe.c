@@ -166,15 +166,21 @@ Test(stripe, requests, .init = begin, .fini = end)
     gateway_build(channel, PR_OPERATION_QUERY, &facts, &request);
     cr_expect_eq(request.operation, PR_OPERATION_FIND, "without their reference: by our number");
     cr_expect(strstr(pr_buffer_text(&request.target), "P20261130001"));
+    pr_error_t error = {0};
+    facts.reference = "pi_1";
     facts.refund_no = "R1";
+    facts.refund_minor = 100;
+    gateway_build(channel, PR_OPERATION_REFUND, &facts, &request);
     facts.refund_minor = 0;
     cr_expect_eq(pr_gateway_build(channel, PR_OPERATION_REFUND, &facts, GATEWAY_NOW_US,
-                                  GATEWAY_NONCE, &request, NULL),
-                 PR_BAD, "a refund of 0 refunded all elsewhere");
+                                  GATEWAY_NONCE, &request, &error),
+                 PR_BAD);
+    cr_expect_str_eq(error.text, "a refund of nothing is refused");
     facts.refund_minor = -1;
     cr_expect_eq(pr_gateway_build(channel, PR_OPERATION_REFUND, &facts, GATEWAY_NOW_US,
-                                  GATEWAY_NONCE, &request, NULL),
-                 PR_BAD, "a missing amount, too");
+                                  GATEWAY_NONCE, &request, &error),
+                 PR_BAD);
+    cr_expect_str_eq(error.text, "refund_amount is wanted and not known");
     pr_gateway_request_free(&request);
 }
 
