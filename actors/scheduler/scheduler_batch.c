@@ -447,11 +447,12 @@ void batch_low(const io_t *io, int64_t low[PR_SCHED_CLASSES])
     for (int c = 0; c < PR_SCHED_CLASSES; c++) {
         int64_t next = io->cursors_known ? io->cursor[c] + 1 : INT64_MAX;
         if (io->adoption.active && io->adoption.lo[c] + 1 < next)
-            next = io->adoption.lo[c] + 1; /* not read yet */
+            next = io->adoption.lo[c] + 1;          /* not read yet */
         if (next == INT64_MAX || io->owned_unknown) /* shards may be ours whose low we never saw */
             next = (int64_t)c << CLASS_SHIFT;
         if (leaving && io->leave_low[c] < next)
-            next = io->leave_low[c]; /* born since then in shards that we give up: nobody has read it */
+            next = io->leave_low
+                       [c]; /* born since then in shards that we give up: nobody has read it */
         if (next < low[c])
             low[c] = next;
     }
