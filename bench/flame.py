@@ -15,7 +15,7 @@ import html
 import re
 import sys
 
-ROW, WIDTH, SMALLEST = 17, 1200, 0.4  # px
+ROW, WIDTH = 17, 1200  # px
 HEAD = re.compile(r"^(\S.*?)\s+\d+(?:/\d+)?\s+(?:\[\d+\]\s+)?[\d.]+:")
 FRAME = re.compile(r"^\s+[0-9a-f]+ (.*) \((.*)\)$")
 IDLE = ("swapper", "perf")
@@ -63,13 +63,13 @@ def add(root, process, frames):
         box.kind = kind(function, library)
 
 
-def depth_of(box):
-    return 1 + max((depth_of(inner) for inner in box.inner.values()), default=0)
+def depth_of(box, least):
+    return 1 + max((depth_of(inner, least) for inner in box.inner.values() if inner.count >= least), default=0)
 
 
-def draw(box, name, x, y, scale, total, out):
+def draw(box, name, x, y, scale, total, least, out):
     width = box.count * scale
-    if width < SMALLEST:
+    if 100 * box.count < least * total:
         return
     share = 100 * box.count / total
     title = html.escape(f"{name}: {share:.2f} %")
@@ -77,15 +77,15 @@ def draw(box, name, x, y, scale, total, out):
     out.append(f'<g><title>{title}</title><rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{ROW - 1}" rx="1" '
                f'fill="{COLOURS[box.kind]}"/><text x="{x + 2:.1f}" y="{y + 12}">{text}</text></g>')
     for inner_name, inner in sorted(box.inner.items(), key=lambda item: -item[1].count):
-        draw(inner, inner_name, x, y - ROW, scale, total, out)
+        draw(inner, inner_name, x, y - ROW, scale, total, least, out)
         x += inner.count * scale
 
 
-def svg(root):
-    height = ROW * (depth_of(root) + 1)
+def svg(root, least):
+    height = ROW * (depth_of(root, least * root.count / 100) + 1)
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" font-family="monospace" font-size="11">',
            '<rect width="100%" height="100%" fill="#fff"/>']
-    draw(root, f"all: {root.count} samples", 0, height - ROW, WIDTH / root.count, root.count, out)
+    draw(root, f"all: {root.count} samples", 0, height - ROW, WIDTH / root.count, root.count, least, out)
     return "\n".join(out + ["</svg>", ""])
 
 
@@ -107,6 +107,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--svg", help="write the flame graph there")
     parser.add_argument("--only", default="", help="processes whose names begin with one of these, by commas")
+    parser.add_argument("--least", type=float, default=0.2, help="percent: narrower boxes are left out (0.2)")
     parser.add_argument("--rows", type=int, default=8, help="functions a process in the table")
     arguments = parser.parse_args()
     root, flat, processes = Box(), collections.defaultdict(collections.Counter), collections.Counter()
@@ -120,7 +121,7 @@ def main():
         sys.exit("flame.py: no samples")
     if arguments.svg:
         with open(arguments.svg, "w", encoding="utf-8") as file:
-            file.write(svg(root))
+            file.write(svg(root, arguments.least))
     table(flat, processes, root.count, arguments.rows)
 
 
