@@ -785,6 +785,24 @@ END $$;
 ALTER FUNCTION postrider.endpoint_mark_failing(id bigint) OWNER TO postrider_owner;
 
 --
+-- Name: endpoint_mark_open(bigint, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_mark_open(id bigint, open_ms bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO postrider.breaker_open AS b (endpoint, until)
+    SELECT e.id, clock_timestamp() + 2 * open_ms * interval '1 ms' + interval '1 min'
+    FROM postrider.endpoint AS e WHERE e.id = endpoint_mark_open.id
+    ON CONFLICT (endpoint) DO UPDATE SET until = excluded.until;
+    RETURN FOUND;
+END $$;
+
+ALTER FUNCTION postrider.endpoint_mark_open(id bigint, open_ms bigint) OWNER TO postrider_owner;
+
+--
 -- Name: endpoint_patch(postrider.endpoint, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -854,6 +872,7 @@ CREATE FUNCTION postrider.endpoint_recovered(id bigint) RETURNS boolean
 DECLARE
     marked boolean;
 BEGIN
+    DELETE FROM postrider.breaker_open AS b WHERE b.endpoint = endpoint_recovered.id;
     DELETE FROM postrider.endpoint_failing AS f WHERE f.endpoint = endpoint_recovered.id;
     marked := FOUND;
     PERFORM FROM postrider.endpoint AS e
@@ -2252,6 +2271,18 @@ ALTER TABLE postrider.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 );
 
 --
+-- Name: breaker_open; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.breaker_open (
+    endpoint bigint NOT NULL,
+    until timestamp with time zone NOT NULL
+)
+WITH (fillfactor='50');
+
+ALTER TABLE postrider.breaker_open OWNER TO postrider_owner;
+
+--
 -- Name: cancelled; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2663,7 +2694,9 @@ CREATE VIEW postrider.notification_status AS
     (d.class)::integer AS priority,
     d.status,
         CASE
-            WHEN ((d.status = 'pending'::text) AND ((e.state = 'disabled'::text) OR (e.forced = 'open'::text))) THEN 'held'::text
+            WHEN ((d.status = 'pending'::text) AND ((e.state = 'disabled'::text) OR (e.forced = 'open'::text) OR ((e.forced IS NULL) AND (EXISTS ( SELECT
+               FROM postrider.breaker_open b
+              WHERE ((b.endpoint = d.endpoint) AND (b.until > now()))))))) THEN 'held'::text
             ELSE d.phase
         END AS phase,
     COALESCE(d.notify_url, e.url) AS notify_url,
@@ -2909,6 +2942,13 @@ ALTER TABLE ONLY postrider.alert
 
 ALTER TABLE ONLY postrider.audit
     ADD CONSTRAINT audit_pkey PRIMARY KEY (id);
+
+--
+-- Name: breaker_open breaker_open_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.breaker_open
+    ADD CONSTRAINT breaker_open_pkey PRIMARY KEY (endpoint);
 
 --
 -- Name: cancelled cancelled_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -3247,6 +3287,13 @@ CREATE TRIGGER merchant_before BEFORE INSERT OR UPDATE OF id, shard ON postrider
 CREATE TRIGGER merchant_check BEFORE INSERT OR UPDATE OF email ON postrider.merchant FOR EACH ROW EXECUTE FUNCTION postrider.merchant_check();
 
 --
+-- Name: breaker_open breaker_open_endpoint_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.breaker_open
+    ADD CONSTRAINT breaker_open_endpoint_fkey FOREIGN KEY (endpoint) REFERENCES postrider.endpoint(id) ON DELETE CASCADE;
+
+--
 -- Name: endpoint_failing endpoint_failing_endpoint_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3535,6 +3582,13 @@ REVOKE ALL ON FUNCTION postrider.endpoint_locked(id bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.endpoint_mark_failing(id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.endpoint_mark_failing(id bigint) TO postrider_breaker;
+
+--
+-- Name: FUNCTION endpoint_mark_open(id bigint, open_ms bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_mark_open(id bigint, open_ms bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.endpoint_mark_open(id bigint, open_ms bigint) TO postrider_breaker;
 
 --
 -- Name: FUNCTION endpoint_patch(e postrider.endpoint, settings jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -143,13 +143,14 @@ static void begin_episode(pr_watch_t *self, pr_watch_endpoint_t *one, int64_t no
 /* A success, or a breaker that closed by itself. */
 static void end_episode(pr_watch_t *self, pr_watch_endpoint_t *one, int64_t now_ms)
 {
-    bool marked = one->failing;
+    bool on_record = one->failing || one->opened;
     one->failures = 0;
     one->moved_failures = 0;
     one->failing = false;
+    one->opened = false;
     one->told = false;
-    one->wishes &= ~(unsigned)(PR_WATCH_WISH_MARK | PR_WATCH_WISH_OFF_FAILING);
-    if (marked) {
+    one->wishes &= ~(unsigned)(PR_WATCH_WISH_MARK | PR_WATCH_WISH_OFF_FAILING | PR_WATCH_WISH_OPEN);
+    if (on_record) {
         wish(self, one, PR_WATCH_WISH_CLEAR, now_ms);
     }
 }
@@ -241,6 +242,8 @@ static void moved(pr_watch_t *self, const pr_watch_event_t *event, int64_t now_m
         forget_if_well(self, one);
     } else if (event->to == PR_BREAKER_OPEN) {
         begin_episode(self, one, now_ms);
+        one->opened = true;
+        wish(self, one, PR_WATCH_WISH_OPEN, now_ms);
         if (event->from == PR_BREAKER_CLOSED) {
             char text[PR_WATCH_TEXT_MAX];
             snprintf(text, sizeof text,
@@ -323,6 +326,20 @@ static void force_saved(pr_watch_t *self, const pr_watch_event_t *event, out_t *
     reply(event->ticket, "", out);
 }
 
+/* A wish of an episode that has ended meanwhile. */
+static bool is_over(const pr_watch_endpoint_t *one, pr_watch_wish_t what)
+{
+    switch (what) {
+    case PR_WATCH_WISH_MARK:
+    case PR_WATCH_WISH_OFF_FAILING:
+        return !one->failing;
+    case PR_WATCH_WISH_OPEN:
+        return !one->opened;
+    default:
+        return false;
+    }
+}
+
 static void saved(pr_watch_t *self, const pr_watch_event_t *event, int64_t now_ms)
 {
     pr_watch_endpoint_t *one = find(self, event->endpoint_id);
@@ -332,10 +349,7 @@ static void saved(pr_watch_t *self, const pr_watch_event_t *event, int64_t now_m
     one->asked &= ~(unsigned)event->wish;
     if (!event->good) {
         one->ask_at_ms = now_ms + PR_WATCH_RETRY_MS;
-        bool stale =
-            (event->wish == PR_WATCH_WISH_MARK || event->wish == PR_WATCH_WISH_OFF_FAILING) &&
-            !one->failing;
-        if (!stale) {
+        if (!is_over(one, event->wish)) {
             wish(self, one, event->wish, now_ms);
         }
     } else if (event->wish == PR_WATCH_WISH_OFF_FAILING && !event->found) {
@@ -343,6 +357,9 @@ static void saved(pr_watch_t *self, const pr_watch_event_t *event, int64_t now_m
         self->load_at_ms = now_ms;
     } else if (event->wish == PR_WATCH_WISH_CLEAR && one->failing) {
         wish(self, one, PR_WATCH_WISH_MARK, now_ms); /* a new episode began meanwhile */
+        if (one->opened) {
+            wish(self, one, PR_WATCH_WISH_OPEN, now_ms);
+        }
     }
     forget_if_well(self, one);
 }
@@ -395,7 +412,8 @@ static void ask_one(pr_watch_endpoint_t *one, out_t *out)
 {
     /* CLEAR before MARK: an episode that ended and one that began meanwhile, in their order. */
     static const pr_watch_wish_t order[] = {PR_WATCH_WISH_CLEAR, PR_WATCH_WISH_MARK,
-                                            PR_WATCH_WISH_OFF_GONE, PR_WATCH_WISH_OFF_FAILING};
+                                            PR_WATCH_WISH_OPEN, PR_WATCH_WISH_OFF_GONE,
+                                            PR_WATCH_WISH_OFF_FAILING};
     for (size_t i = 0; i < PR_COUNT(order) && out->count < PR_WATCH_ACTIONS_MAX; i++) {
         if ((one->wishes & (unsigned)order[i]) != 0) {
             one->wishes &= ~(unsigned)order[i];
@@ -403,6 +421,7 @@ static void ask_one(pr_watch_endpoint_t *one, out_t *out)
             pr_watch_action_t *action = add(out, PR_WATCH_ACTION_SAVE);
             action->endpoint_id = one->endpoint_id;
             action->wish = order[i];
+            action->open_ms = one->open_ms;
         }
     }
 }

@@ -8,6 +8,8 @@
  * Facts are hints and may be lost, so each decision can be made again from the next fact:
  *   failures in a row       > failing_limit: alert merchant_failing, once per episode (N19)
  *   closed -> open          alert breaker_open; the database marks the endpoint as failing
+ *   any -> open             the database says until when its jobs show as held (each trip says it
+ *                           anew; the end of the episode takes it back)
  *   failing for off_after   switched off, reason "failing"; the SQL looks again before it does
  *   410                     switched off, reason "410"
  *   a success               the episode ends: mark and alerts go, reason "failing" is lifted
@@ -79,6 +81,7 @@ typedef enum {
     PR_WATCH_WISH_MARK = 2,        /* it fails since now */
     PR_WATCH_WISH_OFF_GONE = 4,    /* switch off, 410 */
     PR_WATCH_WISH_OFF_FAILING = 8, /* switch off, failing too long */
+    PR_WATCH_WISH_OPEN = 16,       /* its breaker opened; the end of the episode shuts it too */
 } pr_watch_wish_t;
 
 typedef struct {
@@ -113,6 +116,7 @@ typedef struct {
     pr_watch_action_kind_t kind;
     int64_t endpoint_id;
     pr_watch_wish_t wish;
+    int64_t open_ms; /* SAVE of OPEN */
     pr_watch_verb_t verb;
     int ticket;
     const char *alert; /* "merchant_failing", "breaker_open" */
@@ -130,6 +134,7 @@ typedef struct {
     uint32_t held_jobs, open_ms;
     bool failing;          /* an episode is on, since failing_at_ms */
     int64_t failing_at_ms; /* monotonic; may be negative (before this boot) */
+    bool opened;           /* the database says that it is open, or is to say so */
     bool told;             /* merchant_failing went out in this episode */
     bool loaded;           /* seen by the load under way */
     unsigned wishes;       /* pr_watch_wish_t bits to be asked */

@@ -69,7 +69,8 @@ static void on_saved(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_erro
     save->used = false;
     if (rc != PR_OK) {
         report(self, rc, "breaker.save_failed", error);
-    } else if (save->wish >= PR_WATCH_WISH_OFF_GONE && pr_rows_count(rows) > 0) {
+    } else if ((save->wish & (PR_WATCH_WISH_OFF_GONE | PR_WATCH_WISH_OFF_FAILING)) != 0 &&
+               pr_rows_count(rows) > 0) {
         pr_log_warn("endpoint.switched_off", "endpoint=%lld merchant=%s reason=%s",
                     (long long)save->endpoint_id, pr_rows_text(rows, 0, 0),
                     save->wish == PR_WATCH_WISH_OFF_GONE ? "410" : "failing");
@@ -89,6 +90,7 @@ static int statement_of(pr_watch_wish_t wish)
     } table[] = {
         {PR_WATCH_WISH_CLEAR, PR_SQL_CIRCUIT_BREAKER_CLEAR_FAILING},
         {PR_WATCH_WISH_MARK, PR_SQL_CIRCUIT_BREAKER_MARK_FAILING},
+        {PR_WATCH_WISH_OPEN, PR_SQL_CIRCUIT_BREAKER_MARK_OPEN},
         {PR_WATCH_WISH_OFF_GONE, PR_SQL_CIRCUIT_BREAKER_DISABLE_GONE},
         {PR_WATCH_WISH_OFF_FAILING, PR_SQL_CIRCUIT_BREAKER_DISABLE_FAILING},
     };
@@ -111,13 +113,17 @@ static watch_save_t *free_save(watch_t *self)
     return NULL;
 }
 
-void watch_db_save(watch_t *self, int64_t endpoint_id, pr_watch_wish_t wish)
+void watch_db_save(watch_t *self, const pr_watch_action_t *action)
 {
+    int64_t endpoint_id = action->endpoint_id;
+    pr_watch_wish_t wish = action->wish;
     watch_save_t *save = free_save(self);
     pr_params_clear(self->params);
     pr_params_add_i64(self->params, endpoint_id);
     if (wish == PR_WATCH_WISH_OFF_FAILING) {
         pr_params_add_i64(self->params, self->off_after_ms);
+    } else if (wish == PR_WATCH_WISH_OPEN) {
+        pr_params_add_i64(self->params, action->open_ms);
     }
     if (save != NULL) {
         save->used = true;

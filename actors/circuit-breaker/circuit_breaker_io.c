@@ -108,7 +108,7 @@ static void perform(watch_t *self, const pr_watch_action_t *action)
         watch_db_load(self);
         break;
     case PR_WATCH_ACTION_SAVE:
-        watch_db_save(self, action->endpoint_id, action->wish);
+        watch_db_save(self, action);
         break;
     case PR_WATCH_ACTION_SAVE_FORCE:
         watch_db_save_force(self, &self->tickets[action->ticket]);

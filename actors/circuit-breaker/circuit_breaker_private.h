@@ -57,7 +57,7 @@ void watch_give(watch_t *self, const pr_watch_event_t *event);
 /* circuit_breaker_db.c */
 void watch_db_open(watch_t *self, const pr_config_t *config);
 void watch_db_load(watch_t *self);
-void watch_db_save(watch_t *self, int64_t endpoint_id, pr_watch_wish_t wish);
+void watch_db_save(watch_t *self, const pr_watch_action_t *action); /* SAVE */
 void watch_db_save_force(watch_t *self, watch_ticket_t *ticket);
 
 /* circuit_breaker_door.c */

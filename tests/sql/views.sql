@@ -39,6 +39,15 @@ SELECT postrider.endpoint_enable('ann', :e1, 'x'), postrider.breaker_force('ann'
 SELECT is(phase, 'held', 'held while its breaker is forced open') FROM postrider.notification_status WHERE notify_id = :'n1' AND endpoint_id = :e1;
 SELECT postrider.breaker_force('ann', :e1, NULL, 'x');
 
+SELECT postrider.endpoint_mark_open(:e1, 30000);
+SELECT set_eq(format($$SELECT endpoint_id, phase FROM postrider.notification_status WHERE notify_id = %L$$, :'n1'),
+    format($$VALUES (%s::bigint, 'held'), (%s, 'new')$$, :e1, :e2), 'held while its breaker is open by itself; other endpoints'' are not');
+SELECT postrider.breaker_force('ann', :e1, 'closed', 'x');
+SELECT is(phase, 'retrying', 'not while a person holds the breaker closed') FROM postrider.notification_status WHERE notify_id = :'n1' AND endpoint_id = :e1;
+SELECT postrider.breaker_force('ann', :e1, NULL, 'x');
+UPDATE postrider.breaker_open SET until = now() - interval '1 ms';
+SELECT is(phase, 'retrying', 'nor when nobody has said so for too long') FROM postrider.notification_status WHERE notify_id = :'n1' AND endpoint_id = :e1;
+
 -- ends
 SELECT t.finish(:s1, true, 1);
 UPDATE postrider.attempt SET try = 2 WHERE outcome = 1;

@@ -31,6 +31,17 @@ SELECT is(state, 'disabled', 'only a person does') FROM postrider.endpoints WHER
 SELECT is((SELECT count(*) FROM postrider.audit WHERE action = 'endpoint.disable' AND actor = 'circuit-breaker'), 2::bigint, 'in audit');
 SELECT is((postrider.watch_force(:e1, 'open', 'ann', 'x'), postrider.watch_force(999, 'open', 'ann', 'x')), ('m1'::text, NULL::text), 'a force, and one for nobody');
 
+-- an open breaker is on record until the episode ends, or until it says
+SELECT is((postrider.endpoint_mark_open(:e1, 30000), postrider.endpoint_mark_open(999, 30000)), (true, false), 'open; nobody''s is not');
+SELECT ok(until > now() + interval '119 s' AND until <= clock_timestamp() + interval '2 min', 'for twice open_ms and a minute') FROM postrider.breaker_open WHERE endpoint = :e1;
+UPDATE postrider.breaker_open SET until = now() - interval '1 s';
+SELECT ok(postrider.endpoint_mark_open(:e1, 1000), 'the next trip');
+SELECT is(count(*), 1::bigint, 'refreshes it') FROM postrider.breaker_open WHERE until > now() + interval '1 min';
+SELECT postrider.endpoint_recovered(:e1);
+SELECT is(count(*), 0::bigint, 'the end of the episode takes it back, marked as failing or not') FROM postrider.breaker_open;
+SELECT t.may_not('postrider_' || name, format('SELECT postrider.endpoint_mark_open(%s, 1)', :e1)) FROM unnest(ARRAY['app', 'relay', 'scheduler', 'dead_letter', 'console']) AS name;
+SELECT t.may_not('postrider_' || name, 'SELECT * FROM postrider.breaker_open') FROM unnest(ARRAY['app', 'relay', 'scheduler', 'breaker', 'dead_letter', 'console']) AS name;
+
 -- alerts are announced once
 SELECT is((SELECT count(*) FROM postrider.alert_take(10)), 2::bigint, 'those raised inside the database');
 SELECT is((SELECT count(*) FROM postrider.alert_take(10)), 0::bigint, 'once');

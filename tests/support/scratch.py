@@ -172,6 +172,10 @@ class Scratch:
     def log_lines(self, name):
         return len((self.tmp / f"{name}.log").read_text(errors="replace").splitlines())
 
+    def log_since(self, name, lines):
+        """What was logged after its first so many lines."""
+        return "\n".join((self.tmp / f"{name}.log").read_text(errors="replace").splitlines()[lines:])
+
 
 def run_tests(tests, scratch):
     """Runs functions of one Scratch in order; prints TAP; returns the exit code."""

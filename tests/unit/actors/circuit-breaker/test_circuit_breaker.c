@@ -172,6 +172,7 @@ Test(circuit_breaker, one_trip_one_alert_and_a_mark)
     settle(&f);
     cr_assert(saves(&f, 3, PR_WATCH_WISH_MARK));
     saved(&f, 3, PR_WATCH_WISH_MARK, true);
+    saved(&f, 3, PR_WATCH_WISH_OPEN, true);
     move(&f, 3, PR_BREAKER_OPEN, PR_BREAKER_HALF_OPEN, 2000);
     move(&f, 3, PR_BREAKER_HALF_OPEN, PR_BREAKER_OPEN, 3000);
     cr_assert_eq(count_of(&f, PR_WATCH_ACTION_ALERT), 0, "a failed probe is not another trip");
@@ -406,6 +407,73 @@ Test(circuit_breaker, forces_are_read_again)
     give(&f, (pr_watch_event_t){.kind = PR_WATCH_LOAD_BEGIN});
     give(&f, (pr_watch_event_t){.kind = PR_WATCH_LOAD_END, .good = true});
     cr_assert_null(pr_watch_find(f.watch, 8), "lifted elsewhere");
+    pr_watch_destroy(&f.watch);
+}
+
+Test(circuit_breaker, each_trip_is_written_and_the_end_of_the_episode_takes_it_back)
+{
+    fixture_t f = begin();
+    move(&f, 4, PR_BREAKER_CLOSED, PR_BREAKER_OPEN, 1);
+    settle(&f);
+    cr_assert(saves(&f, 4, PR_WATCH_WISH_OPEN));
+    cr_assert_eq(f.actions[f.count - 1].open_ms, 30000, "for how long at a time");
+    saved(&f, 4, PR_WATCH_WISH_MARK, true);
+    saved(&f, 4, PR_WATCH_WISH_OPEN, true);
+    move(&f, 4, PR_BREAKER_OPEN, PR_BREAKER_HALF_OPEN, 2);
+    settle(&f);
+    cr_assert_eq(count_of(&f, PR_WATCH_ACTION_SAVE), 0, "a probe changes nothing on record");
+    move(&f, 4, PR_BREAKER_HALF_OPEN, PR_BREAKER_OPEN, 3);
+    settle(&f);
+    cr_assert(saves(&f, 4, PR_WATCH_WISH_OPEN), "it failed: open for longer");
+    cr_assert_eq(count_of(&f, PR_WATCH_ACTION_SAVE), 1, "of the same episode");
+    saved(&f, 4, PR_WATCH_WISH_OPEN, true);
+    move(&f, 4, PR_BREAKER_HALF_OPEN, PR_BREAKER_CLOSED, 4);
+    settle(&f);
+    cr_assert(saves(&f, 4, PR_WATCH_WISH_CLEAR));
+    saved(&f, 4, PR_WATCH_WISH_CLEAR, true);
+    cr_assert_eq(pr_watch_count(f.watch), 0);
+    pr_watch_destroy(&f.watch);
+}
+
+Test(circuit_breaker, a_trip_that_could_not_be_written_is_asked_again_while_it_lasts)
+{
+    fixture_t f = begin();
+    move(&f, 4, PR_BREAKER_CLOSED, PR_BREAKER_OPEN, 1);
+    settle(&f);
+    saved(&f, 4, PR_WATCH_WISH_MARK, true);
+    saved(&f, 4, PR_WATCH_WISH_OPEN, false);
+    f.now_ms += PR_WATCH_RETRY_MS;
+    settle(&f);
+    cr_assert(saves(&f, 4, PR_WATCH_WISH_OPEN));
+    attempt(&f, 4, PR_WATCH_ATTEMPT_GOOD);
+    saved(&f, 4, PR_WATCH_WISH_OPEN, false);
+    f.now_ms += PR_WATCH_RETRY_MS;
+    settle(&f);
+    cr_assert(!saves(&f, 4, PR_WATCH_WISH_OPEN), "closed meanwhile: nothing to say any more");
+    cr_assert(saves(&f, 4, PR_WATCH_WISH_CLEAR),
+              "a write of which nothing is known may have been made");
+    pr_watch_destroy(&f.watch);
+}
+
+Test(circuit_breaker, a_trip_during_the_end_of_an_episode_is_written_after_it)
+{
+    fixture_t f = begin();
+    move(&f, 4, PR_BREAKER_CLOSED, PR_BREAKER_OPEN, 1);
+    settle(&f);
+    saved(&f, 4, PR_WATCH_WISH_MARK, true);
+    saved(&f, 4, PR_WATCH_WISH_OPEN, true);
+    attempt(&f, 4, PR_WATCH_ATTEMPT_GOOD);
+    settle(&f);
+    cr_assert(saves(&f, 4, PR_WATCH_WISH_CLEAR));
+    saved(&f, 4, PR_WATCH_WISH_CLEAR, false); /* it will be made once more, late */
+    move(&f, 4, PR_BREAKER_CLOSED, PR_BREAKER_OPEN, 2);
+    f.now_ms += PR_WATCH_RETRY_MS;
+    settle(&f);
+    saved(&f, 4, PR_WATCH_WISH_OPEN, true);
+    saved(&f, 4, PR_WATCH_WISH_MARK, true);
+    saved(&f, 4, PR_WATCH_WISH_CLEAR, true);
+    settle(&f);
+    cr_assert(saves(&f, 4, PR_WATCH_WISH_OPEN), "whatever was first: it is on record in the end");
     pr_watch_destroy(&f.watch);
 }
 
