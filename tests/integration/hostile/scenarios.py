@@ -90,7 +90,7 @@ def hanging_neighbours(stage):
     stage.send([job(hole.url()) for _ in range(60)])
     if not wait_for(lambda: hole.connections == 60, 5):
         return f"{hole.connections} of 60 reached the hole"
-    time.sleep(0)  # they hang for their first-byte time; meanwhile:
+    # They hang for their first-byte time; meanwhile:
     jobs = [job(healthy.url()) for _ in range(100)]
     stage.send_paced(jobs, 0.002)
     return _all_delivered(stage, jobs, 8)
