@@ -308,7 +308,7 @@ CREATE FUNCTION postrider.configure(priority jsonb, retry_notification text) RET
     AS $_$
 BEGIN
     IF EXISTS (SELECT FROM jsonb_each(priority) AS p WHERE p.key !~ '^[A-Z]{3}$' OR jsonb_typeof(p.value) <> 'object')
-       OR (retry_notification IS NOT NULL AND postrider.retry_count(retry_notification) IS NULL) THEN
+       OR NOT postrider.retry_ok(retry_notification) THEN
         RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'priority is not by currency, or retry is not of the grammar',
             HINT = 'See priority and retry.notification in docs/configuration.md.';
     END IF;
@@ -467,6 +467,24 @@ CREATE FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bigint) R
 $_$;
 
 ALTER FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bigint) OWNER TO postrider_owner;
+
+--
+-- Name: duration_ms(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.duration_ms(text text) RETURNS numeric
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT CASE
+        WHEN text ~ '^0+$' THEN 0
+        WHEN text ~ '^[0-9]{1,99}(ms|s|m|h|d)$' THEN substring(text FROM '^[0-9]+')::numeric
+            * CASE substring(text FROM '[a-z]+$') WHEN 'ms' THEN 1 WHEN 's' THEN 1000 WHEN 'm' THEN 60000 WHEN 'h' THEN 3600000
+                                                  ELSE 86400000 END
+        END
+$_$;
+
+ALTER FUNCTION postrider.duration_ms(text text) OWNER TO postrider_owner;
 
 --
 -- Name: egress_ok(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -646,11 +664,23 @@ CREATE FUNCTION postrider.endpoint_check() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog'
     AS $$
+DECLARE
+    header text;
 BEGIN
     IF NOT postrider.egress_ok(NEW.egress) THEN
         RAISE EXCEPTION USING ERRCODE = 'PR003',
             MESSAGE = 'egress is not http://[USER:WORD@]HOST:PORT, https://..., socks5://..., socks5h://..., address:IP or interface:NAME',
             HINT = 'Leave it out to leave by the lane''s egress.';
+    ELSIF NOT postrider.retry_ok(NEW.retry) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003',
+            MESSAGE = 'retry is not list:5s,30s | fixed:5s*5 | linear:5s*3 | exponential:1s..6h*10 | exponential-jitter:1s..6h*10',
+            HINT = 'Delays are whole numbers of ms, s, m, h or d, at most 30d; ;jitter=10% and ;cap=6h may follow.';
+    END IF;
+    SELECT h.key INTO header FROM jsonb_each(NEW.headers) AS h
+    WHERE jsonb_typeof(h.value) <> 'string' OR NOT postrider.header_ok(h.key, h.value #>> '{}') LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('header %L cannot be sent', left(header, 80)),
+            HINT = 'Names of Postrider''s own and of the connection, names that are no token, values over 512 bytes or with control bytes cannot.';
     END IF;
     RETURN NEW;
 END $$;
@@ -839,17 +869,12 @@ BEGIN
                 THEN 'scheme is not postrider, ed25519, form-md5 or form-hmac'
             WHEN e.success_rule IS NULL OR e.success_rule !~ '^(default|2xx|body:.{1,200}|json:[^=]{1,100}=.{1,100})$'
                 THEN 'success_rule is not default, 2xx, body:TEXT or json:FIELD=VALUE'
-            WHEN e.retry IS NULL OR (e.retry <> '' AND postrider.retry_count(e.retry) IS NULL)
-                THEN 'retry is not list:5s,30s | fixed:5s*5 | linear:5s*3 | exponential:1s..6h*10 | exponential-jitter:1s..6h*10'
+            WHEN e.retry IS NULL THEN 'retry is missing: empty is the configuration''s own'
             WHEN e.max_age_ms < 1 THEN 'max_age_ms is not positive'
             WHEN e.concurrency NOT BETWEEN 1 AND 1000 THEN 'concurrency is not 1 to 1000'
             WHEN NOT (e.rate_per_s > 0 AND e.rate_per_s < 'infinity') THEN 'rate_per_s is not positive'
             WHEN e.headers IS NULL OR jsonb_typeof(e.headers) <> 'object' THEN 'headers is not an object of name to value'
-            WHEN (SELECT count(*) FROM jsonb_each(e.headers)) > 32
-                OR EXISTS (SELECT FROM jsonb_each(e.headers) AS h
-                           WHERE jsonb_typeof(h.value) <> 'string' OR h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,64}$'
-                              OR h.value #>> '{}' ~ '[[:cntrl:]]' OR length(h.value #>> '{}') > 512)
-                THEN 'headers has more than 32, or one whose name or value cannot be sent'
+            WHEN (SELECT count(*) FROM jsonb_each(e.headers)) > 32 THEN 'headers has more than 32'
             WHEN e.http2 IS NULL THEN 'http2 is neither true nor false'
             WHEN e.supersede IS NULL THEN 'supersede is neither true nor false' END;
     END IF;
@@ -1158,7 +1183,7 @@ BEGIN
         hint := 'Shorten the URL.';
     ELSIF notify_url IS NOT NULL AND postrider.url_origin(notify_url) IS NULL THEN
         what := 'notify_url is not a URL that can be called';
-        hint := 'Pass http(s)://host[:port]/path in ASCII, without user, password, fragment or spaces.';
+        hint := 'Pass http(s)://host[:port]/path in ASCII, without user, password or spaces.';
     ELSE
         what := 'occurred_at is not a time between the years 1 and 9999';
         hint := 'Leave occurred_at out to use the transaction''s time.';
@@ -1264,6 +1289,21 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.follow_timeline() OWNER TO postrider_owner;
+
+--
+-- Name: header_ok(text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.header_ok(name text, value text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT name ~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,64}$' AND octet_length(value) <= 512 AND value !~ '[\x01-\x08\x0a-\x1f\x7f]'
+       AND name !~* '^(host|transfer-encoding|connection|te|trailer|upgrade|expect|keep-alive|user-agent|accept-encoding|x-timestamp|http2-settings)$'
+       AND name !~* '^(content-|proxy-|x-sign|x-notify|webhook-)'
+$_$;
+
+ALTER FUNCTION postrider.header_ok(name text, value text) OWNER TO postrider_owner;
 
 --
 -- Name: heartbeat(uuid, bigint, bigint[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1865,15 +1905,44 @@ CREATE FUNCTION postrider.retry_count(retry text) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog'
     AS $_$
-    SELECT CASE
-        WHEN t.x ~ '^list:[0-9.]+(ms|s|m|h|d)(,[0-9.]+(ms|s|m|h|d))*$' THEN cardinality(string_to_array(t.x, ','))
-        WHEN t.x ~ '^(fixed|linear):[0-9.]+(ms|s|m|h|d)\*[0-9]{1,4}$'
-          OR t.x ~ '^exponential(-jitter)?:[0-9.]+(ms|s|m|h|d)\.\.[0-9.]+(ms|s|m|h|d)\*[0-9]{1,4}$'
-            THEN split_part(t.x, '*', 2)::int END
-    FROM (SELECT regexp_replace(retry, ';jitter=[0-9.]+%$', '') AS x) AS t
+    SELECT CASE WHEN x ~ '^list:.' THEN cardinality(string_to_array(x, ','))
+                WHEN x ~ '^(fixed|linear|exponential|exponential-jitter):[^*]+[*][0-9]{1,6}$' THEN split_part(x, '*', 2)::int END
+    FROM replace(split_part(retry, ';', 1), ' ', '') AS x
 $_$;
 
 ALTER FUNCTION postrider.retry_count(retry text) OWNER TO postrider_owner;
+
+--
+-- Name: retry_ok(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.retry_ok(retry text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT retry IS NULL OR retry = '' OR coalesce((
+        SELECT CASE WHEN p.kind = 'list'
+                    THEN cardinality(string_to_array(p.body, ',')) BETWEEN 1 AND 64
+                         AND NOT EXISTS (SELECT FROM string_to_table(p.body, ',') AS delay
+                                         WHERE coalesce(postrider.duration_ms(delay), -1) NOT BETWEEN 0 AND 2592000000)
+                    ELSE (p.kind ~ '^exp') = (f[2] IS NOT NULL) AND f[3]::int BETWEEN 1 AND 1000
+                         AND postrider.duration_ms(f[1]) BETWEEN 1
+                             AND least(2592000000, postrider.duration_ms(f[2]), postrider.duration_ms(p.cap))
+                         AND coalesce(postrider.duration_ms(f[2]) <= 2592000000, f[2] IS NULL) END
+               AND CASE WHEN p.jitter IS NULL THEN true
+                        WHEN p.jitter ~ '^([+]-)?[0-9]{1,6}%$' THEN substring(p.jitter FROM '[0-9]+')::int <= 100
+                        ELSE postrider.duration_ms(p.jitter) <= 2592000000 END
+               AND (p.cap IS NULL OR p.kind !~ '^exp' AND postrider.duration_ms(p.cap) BETWEEN 1 AND 2592000000)
+               AND p.options !~ ';jitter=.*;jitter=|;cap=.*;cap='
+        FROM regexp_replace(btrim(retry, ' '), ' *(:|,|[*]|[.][.]|;|=) *', '\1', 'g') AS x
+        CROSS JOIN LATERAL regexp_match(x, '^(list|fixed|linear|exponential|exponential-jitter):([^;]*)((?:;(?:jitter|cap)=[^;]*)*)$') AS m
+        CROSS JOIN LATERAL (SELECT m[1] AS kind, m[2] AS body, m[3] AS options, substring(m[3] FROM ';jitter=([^;]*)') AS jitter,
+                                   substring(m[3] FROM ';cap=([^;]*)') AS cap) AS p
+        CROSS JOIN LATERAL regexp_match(p.body, '^([0-9a-z]+)(?:[.][.]([0-9a-z]+))?[*]([0-9]{1,6})$') AS f
+        ), false)
+$_$;
+
+ALTER FUNCTION postrider.retry_ok(retry text) OWNER TO postrider_owner;
 
 --
 -- Name: session_connected(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -3272,7 +3341,7 @@ CREATE TRIGGER endpoint_before BEFORE INSERT OR UPDATE ON postrider.endpoint FOR
 -- Name: endpoint endpoint_check; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE TRIGGER endpoint_check BEFORE INSERT OR UPDATE OF egress ON postrider.endpoint FOR EACH ROW WHEN ((new.id > 0)) EXECUTE FUNCTION postrider.endpoint_check();
+CREATE TRIGGER endpoint_check BEFORE INSERT OR UPDATE OF egress, retry, headers ON postrider.endpoint FOR EACH ROW WHEN ((new.id > 0)) EXECUTE FUNCTION postrider.endpoint_check();
 
 --
 -- Name: merchant merchant_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
@@ -3441,6 +3510,12 @@ GRANT ALL ON FUNCTION postrider.dead_redrive(who text, reason text, filter jsonb
 
 REVOKE ALL ON FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bigint) TO postrider_dead_letter;
+
+--
+-- Name: FUNCTION duration_ms(text text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.duration_ms(text text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION egress_ok(egress text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -3660,6 +3735,12 @@ REVOKE ALL ON FUNCTION postrider.follow_timeline() FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.follow_timeline() TO postrider_relay;
 
 --
+-- Name: FUNCTION header_ok(name text, value text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.header_ok(name text, value text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION heartbeat(session uuid, beat bigint, low bigint[], OUT alive boolean, OUT target integer, OUT owned integer); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3794,6 +3875,12 @@ GRANT ALL ON FUNCTION postrider.resume_session(session uuid, OUT alive boolean, 
 
 REVOKE ALL ON FUNCTION postrider.retention_step(retention interval, OUT dropped text, OUT kept bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.retention_step(retention interval, OUT dropped text, OUT kept bigint) TO postrider_dead_letter;
+
+--
+-- Name: FUNCTION retry_ok(retry text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.retry_ok(retry text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION session_connected(lock_key bigint, pid integer); Type: ACL; Schema: postrider; Owner: postrider_owner

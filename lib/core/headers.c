@@ -9,8 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define NAME_MAX_BYTES 128u
-
 /* Ends with '*': every name that begins so. */
 static const char *const reserved[] = {
     "host",    "content-*", "transfer-encoding", "connection",     "te",         "trailer",
@@ -35,11 +33,13 @@ static bool is_token(const char *name)
     static const char token_chars[] = "!#$%&'*+-.^_`|~0123456789"
                                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     size_t len = strlen(name);
-    return len > 0 && len <= NAME_MAX_BYTES && strspn(name, token_chars) == len;
+    return len > 0 && len <= PR_HEADER_NAME_MAX_BYTES && strspn(name, token_chars) == len;
 }
 
 static bool is_field_value(const char *value)
 {
+    if (strlen(value) > PR_HEADER_VALUE_MAX_BYTES)
+        return false;
     for (const char *at = value; *at != '\0'; at++) {
         unsigned char byte = (unsigned char)*at;
         if ((byte < 0x20 && byte != '\t') || byte == 0x7f)

@@ -6,13 +6,16 @@
  * their case: what frames the message or belongs to the connection (Host,
  * Content-*, Transfer-Encoding, Connection, TE, Trailer, Upgrade, Expect, Keep-Alive, Proxy-*,
  * HTTP2-Settings, Accept-Encoding), what we say ourselves (User-Agent, X-Notify-*, X-Timestamp,
- * X-Sign*, webhook-*), names that are no token (RFC 9110 section 5.6.2) and values with control
- * bytes.
+ * X-Sign*, webhook-*), names that are no token (RFC 9110 section 5.6.2), values with control
+ * bytes other than a tab, and what is too long. SQL refuses the same: postrider.header_ok.
  */
 #ifndef PR_CORE_HEADERS_H
 #define PR_CORE_HEADERS_H
 
 #include <stdbool.h>
+
+#define PR_HEADER_NAME_MAX_BYTES 64u
+#define PR_HEADER_VALUE_MAX_BYTES 512u
 
 /* True: `name: value` may be sent as it stands. */
 bool pr_header_allowed(const char *name, const char *value);

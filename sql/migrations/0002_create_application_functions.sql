@@ -96,7 +96,7 @@ BEGIN
         hint := 'Shorten the URL.';
     ELSIF notify_url IS NOT NULL AND postrider.url_origin(notify_url) IS NULL THEN
         what := 'notify_url is not a URL that can be called';
-        hint := 'Pass http(s)://host[:port]/path in ASCII, without user, password, fragment or spaces.';
+        hint := 'Pass http(s)://host[:port]/path in ASCII, without user, password or spaces.';
     ELSE
         what := 'occurred_at is not a time between the years 1 and 9999';
         hint := 'Leave occurred_at out to use the transaction''s time.';
