@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "sql/bench.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/statvfs.h>
 
@@ -43,9 +44,8 @@ static pr_rc_t fill(pr_stage_t *stage, int64_t count, pr_error_t *error)
     for (int64_t at = 0; rc == PR_OK && at < count; at += AT_ONCE) {
         rc = some(stage, at, count - at < AT_ONCE ? count - at : AT_ONCE, error);
         if ((at + AT_ONCE) % SHOW_EVERY == 0)
-            (void)fprintf(stderr, "  %lld of %lld waiting jobs, %lld s\n",
-                          (long long)(at + AT_ONCE), (long long)count,
-                          (long long)(pr_clock_mono_ms() - start_ms) / 1000);
+            (void)fprintf(stderr, "  %" PRId64 " of %" PRId64 " waiting jobs, %" PRId64 " s\n",
+                          at + AT_ONCE, count, (pr_clock_mono_ms() - start_ms) / 1000);
     }
     return rc;
 }
