@@ -297,6 +297,15 @@ pr_rc_t pg_mark_failing(sim_backend_t *backend, const pr_params_t *params, pr_ro
     return one_bool(rows, marked);
 }
 
+/* What it writes is for people (notification_status.phase): no actor reads it. */
+pr_rc_t pg_mark_open(sim_backend_t *backend, const pr_params_t *params, pr_rows_t **rows,
+                     pr_error_t *error)
+{
+    (void)error;
+    (void)backend;
+    return one_bool(rows, pg_endpoint(sim_param_i64(params, 0)) != NULL);
+}
+
 static void switch_endpoint(endpoint_tuple_t *endpoint, bool active, const char *reason)
 {
     int64_t xid = pg_xid();

@@ -742,6 +742,7 @@ static const struct {
     {"circuit-breaker.disable_gone", pg_disable_gone},
     {"circuit-breaker.load_watch", pg_load_watch},
     {"circuit-breaker.mark_failing", pg_mark_failing},
+    {"circuit-breaker.mark_open", pg_mark_open},
     {"circuit-breaker.set_forced", pg_set_forced},
     {"dead-letter.announce_alert", pg_announce_alert},
     {"dead-letter.drop_history", pg_drop_history},
