@@ -435,11 +435,13 @@ void batch_flush_dates(io_t *io)
         io->dates_written = count;
 }
 
-/* Where a new owner must begin to look for first tries, were we to die now. */
+/* Where a new owner must begin to look for first tries, were we to die now. Who owns nothing bounds nothing: until the second
+ * beat after an acquisition end_session() goes by each shard's own low as well. */
 void batch_low(const io_t *io, int64_t low[PR_SCHED_CLASSES])
 {
     static const uint8_t none[32] = {0};
-    bool leaving = memcmp(io->leaving, none, sizeof none) != 0;
+    bool leaving = memcmp(io->leaving, none, sizeof none) != 0,
+         owner = memcmp(io->owned, none, sizeof none) != 0;
     pr_sched_low(io->sched, low);
     for (int i = 0; i < io->ndates; i++)
         if (io->dates[i].seq < low[io->dates[i].class_no])
@@ -447,12 +449,12 @@ void batch_low(const io_t *io, int64_t low[PR_SCHED_CLASSES])
     for (int c = 0; c < PR_SCHED_CLASSES; c++) {
         int64_t next = io->cursors_known ? io->cursor[c] + 1 : INT64_MAX;
         if (io->adoption.active && io->adoption.lo[c] + 1 < next)
-            next = io->adoption.lo[c] + 1;          /* not read yet */
-        if (next == INT64_MAX || io->owned_unknown) /* shards may be ours whose low we never saw */
+            next = io->adoption.lo[c] + 1; /* not read yet */
+        bool unread = next == INT64_MAX && owner;
+        if (unread || io->owned_unknown) /* shards may be ours whose low we never saw */
             next = (int64_t)c << CLASS_SHIFT;
         if (leaving && io->leave_low[c] < next)
-            next = io->leave_low
-                       [c]; /* born since then in shards that we give up: nobody has read it */
+            next = io->leave_low[c]; /* born since in shards that we give up: nobody read it */
         if (next < low[c])
             low[c] = next;
     }

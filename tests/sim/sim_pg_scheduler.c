@@ -57,7 +57,7 @@ pr_rc_t pg_open_session(sim_backend_t *backend, const pr_params_t *params, pr_ro
     }
     snprintf(session->address, sizeof session->address, "%s", sim_param_text(params, 0));
     for (int c = 0; c < SIM_CLASSES; c++)
-        session->low[c] = (int64_t)c << CLASS_SHIFT_SIM;
+        session->low[c] = INT64_MAX;
     pg_lock(index, backend->pid);
     pg_commit(backend->async);
     sim_trace("db: session %d opens on backend %d", index, backend->pid);
