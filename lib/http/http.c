@@ -255,11 +255,13 @@ static void finish(pr_http_t *self, transfer_t *transfer, pr_http_error_t error)
 
 /* Kept connections that the receiver had closed or closes now: libcurl has tried up to five of
  * them. None gave a byte, so the request goes once more, on a connection of its own; else a
- * receiver that closes idle connections would be charged with failures. See "Repeats" in http.h. */
+ * receiver that closes idle connections would be charged with failures. See "Repeats" in http.h.
+ * The same for one that was spoiled while it was idle (http_idle.c): nothing was sent on it. */
 static bool second_chance(pr_http_t *self, transfer_t *transfer, pr_http_error_t error)
 {
     bool broken = error == PR_HTTP_SEND || error == PR_HTTP_RECEIVE || error == PR_HTTP_EMPTY;
-    if (!broken || transfer->fresh || transfer->sockets_opened > 0 || transfer->header_bytes > 0)
+    broken = broken && transfer->sockets_opened == 0 && transfer->header_bytes == 0;
+    if (transfer->fresh || (!broken && !transfer->spoiled))
         return false;
     transfer->fresh = true;
     transfer->phase = PHASE_CONNECT;
@@ -333,7 +335,8 @@ static void serve(pr_http_t *self, const struct epoll_event *event)
 {
     int fd = event->data.fd;
     descriptor_t *descriptor = descriptor_get(self, fd);
-    if (descriptor->wanted == 0) { /* an idle connection that the peer closed, or closed by us */
+    if (descriptor->wanted ==
+        0) { /* an idle connection: the peer spoke (http_idle.c) or closed it */
         forget_descriptor(self, descriptor, fd);
         return;
     }

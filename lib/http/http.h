@@ -19,6 +19,10 @@
  * of those there may be is the caller's decision, because a wait in here would count against the
  * request's timeout and let one slow receiver delay its neighbours on the same host.
  *
+ * Stray input: what arrives on an idle HTTP/1.1 connection, an end included, belongs to no request
+ * and spoils the connection: it is closed before anything is sent on it, and the request takes
+ * a new one. An answer that comes once a request is out cannot be told from that request's own.
+ *
  * Repeats: when a REUSED connection closes before a single response byte, libcurl 7.88 sends the
  * request again by itself on another connection, POST too, up to five times; when those were all
  * kept ones, we do so once more on a fresh one. That is right for notifications (same id, same
@@ -137,6 +141,7 @@ typedef struct {
     uint64_t started, finished, failed; /* requests */
     uint64_t connects;                  /* sockets opened */
     uint64_t resent;                    /* repeats made by libcurl itself */
+    uint64_t spoiled;                   /* kept connections not used again, for stray input */
     uint64_t refused_addresses;         /* by the guard */
     int in_flight;
     int sockets; /* open now, idle ones included */

@@ -29,6 +29,7 @@ typedef struct {
     host_t *host;        /* NULL: not one of ours */
     uint32_t registered; /* events epoll watches; 0: not in the set */
     uint32_t wanted;     /* events libcurl wants */
+    int local_port;      /* 0: no request went out on it yet */
 } descriptor_t;
 
 typedef enum {
@@ -63,6 +64,7 @@ typedef struct transfer_t {
     bool headers_bad;   /* a length that is no number */
     bool headers_whole; /* the final response's headers came to their end */
     bool fresh;         /* asked for, or the second chance */
+    bool spoiled;       /* libcurl chose a connection that must not be used again */
     size_t header_bytes;
     char retry_after[RETRY_AFTER_MAX];
     pr_buffer_t body;         /* of the response */
@@ -108,5 +110,9 @@ void host_socket_closed(pr_http_t *http, int fd);
 void host_sockets_check(pr_http_t *http, const transfer_t *transfer);
 void hosts_free(pr_http_t *http);
 descriptor_t *descriptor_get(pr_http_t *http, int fd);
+
+/* http_idle.c */
+/* True: the kept connection that libcurl chose has input that no request asked for. */
+bool idle_is_spoiled(const transfer_t *transfer, int local_port);
 
 #endif

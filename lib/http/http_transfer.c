@@ -128,11 +128,17 @@ static CURLcode on_tls(CURL *easy, void *context, void *arg)
     return CURLE_OK;
 }
 
-/* The connection is ready, the request is about to go out. More than once: libcurl repeats it. */
+/* The connection is ready, the request is about to go out. More than once: libcurl repeats it.
+ * A spoiled connection is closed by the refusal; second_chance() in http.c takes a new one. */
 static int on_request(void *arg, char *peer, char *local, int peer_port, int local_port)
 {
-    (void)peer, (void)local, (void)peer_port, (void)local_port;
+    (void)peer, (void)local, (void)peer_port;
     transfer_t *self = arg;
+    if (idle_is_spoiled(self, local_port)) {
+        self->spoiled = true;
+        self->http->stats.spoiled++;
+        return CURL_PREREQFUNC_ABORT;
+    }
     self->phase = PHASE_WAIT;
     self->phase_at_ms = self->http->now_ms + self->http->limits.first_byte_ms;
     if (++self->sends > 1)
@@ -407,7 +413,7 @@ pr_rc_t transfer_prepare(transfer_t *self, const pr_http_request_t *request, pr_
     self->arg = request->arg;
     self->sends = self->sockets_opened = self->addresses_refused = 0;
     self->truncated = self->headers_too_large = false;
-    self->headers_bad = self->headers_whole = false;
+    self->headers_bad = self->headers_whole = self->spoiled = false;
     self->fresh = request->fresh;
     self->header_bytes = 0;
     self->retry_after[0] = '\0';

@@ -6,6 +6,7 @@ A scenario is a function of the stage (run.py); it returns '' or what is wrong.
 import os
 import random
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -17,6 +18,7 @@ from receivers import Listener
 
 pb = None  # run.py sets it
 SUCCESS = answer(200, b"SUCCESS")
+NO = b"HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nNO"
 
 
 def _all_delivered(stage, jobs, limit_s=15):
@@ -37,12 +39,15 @@ def _one(stage, made, limit_s=8):
 
 
 def keep_alive(stage):
-    """a hundred requests, one after the other, use few connections"""
-    listener = Listener(SUCCESS)
-    for _ in range(100):
-        if _one(stage, job(listener.url())) is None:
-            return "no outcome"
-    return "" if listener.connections <= 3 else f"{listener.connections} connections"
+    """a hundred requests, one after the other, use few connections, in TLS too"""
+    for tls in (None, stage.ca.server("kept")):
+        listener = Listener(SUCCESS, tls=tls)
+        for _ in range(100):
+            if _one(stage, job(listener.url(), ca=stage.ca.pem() if tls else "")) is None:
+                return "no outcome"
+        if listener.connections > 3:
+            return f"{listener.connections} connections"
+    return ""
 
 
 def idle_closer(stage):
@@ -73,6 +78,63 @@ def reader_and_hangup(stage):
     jobs = [job(listener.url()) for _ in range(40)]
     stage.send_paced(jobs, 0.01)
     return _all_delivered(stage, jobs)
+
+
+def _spoiled(stage, idle_says, first_answer=OK, tls=None, **more):
+    """Two jobs to one port; once the first is answered, its idle connection gets idle_says. The later answer is NO."""
+    said = threading.Event()
+    stray = threading.Event()
+
+    def script(c):
+        while c.request():
+            c.send(NO if said.is_set() else first_answer)
+            if not said.is_set():
+                said.set()
+                stray.wait(30)
+                idle_says(c)
+                stray.clear()
+    listener = Listener(script, tls=tls)
+    first = _one(stage, job(listener.url(path="/evil"), **more), 20)
+    if first is None or first.http_code != 200:
+        return f"first: {first}"
+    stray.set()
+    if not wait_for(lambda: not stray.is_set(), 20):
+        return "the receiver did not come to speak"
+    later = _one(stage, job(listener.url(path="/other"), **more), 20)
+    if later is None or later.http_code != 500:
+        return f"later: {later}"
+    with listener.lock:
+        paths = [r.split(b" ")[1] for r in listener.received]
+    return "" if paths == [b"/evil", b"/other"] else f"received {paths}"
+
+
+def stray_answer(stage):
+    """an answer that nobody asked for is not taken for that to the next notification, another merchant's or not"""
+    return _spoiled(stage, lambda c: c.send(OK))
+
+
+def stray_answer_in_tls(stage):
+    """an answer that nobody asked for, in TLS"""
+    return _spoiled(stage, lambda c: c.send(OK), tls=stage.ca.server("stray"), ca=stage.ca.pem())
+
+
+def two_answers_at_once(stage):
+    """an answer in the same bytes, and the same TLS record, as the one before it"""
+    long = b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n" + b"x" * 9000
+    for first in (OK, long):
+        wrong = (_spoiled(stage, lambda c: None, first_answer=first + OK) or
+                 _spoiled(stage, lambda c: None, first_answer=first + OK, tls=stage.ca.server("twice"), ca=stage.ca.pem()))
+        if wrong:
+            return wrong
+    return ""
+
+
+def idle_408(stage):
+    """a proxy that says 408 to an idle connection and closes it costs no try"""
+    def say(c):
+        c.send(b"HTTP/1.1 408 Request Time-out\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        c.sock.shutdown(socket.SHUT_WR)
+    return _spoiled(stage, say)
 
 
 def many_at_once(stage):
@@ -314,6 +376,7 @@ def drain(stage):
     return "" if code == 0 else f"exit code {code}"
 
 
-ALL = [keep_alive, idle_closer, reader_and_hangup, many_at_once, hanging_neighbours, same_job_twice,
+ALL = [keep_alive, idle_closer, reader_and_hangup, stray_answer, stray_answer_in_tls, two_answers_at_once, idle_408,
+       many_at_once, hanging_neighbours, same_job_twice,
        late_copy, unacknowledged, heartbeat, replaced_session, garbage_frames, http2, egress_proxy, broker_restart,
        direct, drain]

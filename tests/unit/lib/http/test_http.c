@@ -32,6 +32,7 @@ typedef struct {
     bool close_after;   /* after each answer */
     int close_before;   /* the n-th request on a connection is read, and the connection closed */
     int accepted, requests;
+    int connection;  /* the newest */
     char last[8192]; /* the last request as it came */
     pthread_t thread;
 } server_t;
@@ -88,6 +89,7 @@ static void *serve(void *arg)
             if (fd < 0 || count > CONNECTIONS_MAX)
                 break;
             self->accepted++;
+            self->connection = fd;
             nth[count] = 0;
             fds[count++] = (struct pollfd){.fd = fd, .events = POLLIN};
         }
@@ -422,6 +424,47 @@ Test(http, a_silent_answer_holds_up_nobody_else)
     cr_expect_eq(pr_http_stats(http).connects, 5);
     pr_http_destroy(&http);
     close(fd);
+}
+
+/* An answer that nobody asked for is not the next request's, and what was not sent is no try. */
+Test(http, what_comes_while_idle_spoils_the_connection)
+{
+    static const struct {
+        const char *sentence, *stray;
+        bool end, noticed; /* noticed: the loop turns once more before the next request */
+    } cases[] = {
+        {"a second answer", OK_ANSWER, false, false},
+        {"a second answer, noticed", OK_ANSWER, false, true},
+        {"408 and the end", "HTTP/1.1 408 T\r\nContent-Length: 0\r\n\r\n", true, false},
+        {"408 and the end, noticed", "HTTP/1.1 408 T\r\nContent-Length: 0\r\n\r\n", true, true},
+        {"a line break", "\r\n", false, true},
+        {"the end alone", "", true, true},
+    };
+    for (size_t i = 0; i < PR_COUNT(cases); i++) {
+        server_t server = {.answer = OK_ANSWER};
+        server_start(&server);
+        pr_http_t *http = pr_http_new(&patient);
+        cr_assert_eq(post(http, &server).code, 200);
+        server.answer = "HTTP/1.1 500 X\r\nContent-Length: 2\r\n\r\nNO";
+        size_t len = strlen(cases[i].stray);
+        cr_assert_eq(send(server.connection, cases[i].stray, len, 0), (ssize_t)len);
+        if (cases[i].end)
+            shutdown(server.connection, SHUT_WR);
+        struct pollfd arrived = {.fd = pr_http_fd(http), .events = POLLIN};
+        cr_assert_eq(poll(&arrived, 1, DEADLINE_MS), 1);
+        if (cases[i].noticed)
+            pr_http_run(http, pr_clock_mono_ms());
+        seen_t seen = post(http, &server);
+        cr_expect_eq(seen.code, 500, "%s: %d", cases[i].sentence, seen.code);
+        cr_expect_eq(seen.sends, 1, "%s: %d", cases[i].sentence, seen.sends);
+        cr_expect_eq(server.requests, 2, "%s", cases[i].sentence);
+        cr_expect_eq(server.accepted, 2, "%s", cases[i].sentence);
+        cr_expect_eq(post(http, &server).code, 500, "%s", cases[i].sentence);
+        cr_expect_eq(server.accepted, 2, "%s: the new one is kept", cases[i].sentence);
+        cr_expect_eq(pr_http_stats(http).sockets, 1, "%s", cases[i].sentence);
+        pr_http_destroy(&http);
+        server_stop(&server);
+    }
 }
 
 /* Each kept connection dies at its second request. */
