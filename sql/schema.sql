@@ -514,7 +514,7 @@ CREATE FUNCTION postrider.email_ok(email text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog'
     AS $_$
-    SELECT email IS NULL OR email = '' OR octet_length(email) <= 254 AND email ~ '^.+@[^@]+$' AND email !~ '[\x01-\x20\x7f]'
+    SELECT email IS NULL OR email = '' OR octet_length(email) <= 254 AND email ~ '^.+@[^@]+$' AND email !~ E'[\\x01-\\x20\\x7f]'
 $_$;
 
 ALTER FUNCTION postrider.email_ok(email text) OWNER TO postrider_owner;
@@ -675,6 +675,12 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PR003',
             MESSAGE = 'retry is not list:5s,30s | fixed:5s*5 | linear:5s*3 | exponential:1s..6h*10 | exponential-jitter:1s..6h*10',
             HINT = 'Delays are whole numbers of ms, s, m, h or d, at most 30d; ;jitter=10% and ;cap=6h may follow.';
+    ELSIF octet_length(NEW.tls_ca) > 65536 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR008', MESSAGE = format('tls_ca has %s bytes, at most 65536', octet_length(NEW.tls_ca)),
+            HINT = 'Leave in it only the authorities that signed this merchant''s certificate.';
+    ELSIF greatest(length(NEW.secret), length(NEW.secret_next)) > 4096 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR008', MESSAGE = 'secret is longer than 4096 bytes, sealed',
+            HINT = 'Let postrider merchant make one, or give it one of at most 64 bytes.';
     END IF;
     SELECT h.key INTO header FROM jsonb_each(NEW.headers) AS h
     WHERE jsonb_typeof(h.value) <> 'string' OR NOT postrider.header_ok(h.key, h.value #>> '{}') LIMIT 1;
@@ -863,7 +869,7 @@ BEGIN
                 THEN 'url is not a URL that can be called'
             WHEN e.events IS NULL OR (e.id > 0 AND cardinality(e.events) = 0) OR cardinality(e.events) > 64
                 OR EXISTS (SELECT FROM unnest(e.events) AS p
-                           WHERE p IS NULL OR p !~ '^(\*|[a-z0-9_]+(\.[a-z0-9_]+)*(\.\*)?)$' OR length(p) > 66)
+                           WHERE p IS NULL OR p !~ '^([*]|[a-z0-9_]+([.][a-z0-9_]+)*([.][*])?)$' OR length(p) > 66)
                 THEN 'events has a pattern that is not *, word.word or word.*'
             WHEN e.scheme NOT IN ('postrider', 'ed25519', 'form-md5', 'form-hmac') OR e.scheme IS NULL
                 THEN 'scheme is not postrider, ed25519, form-md5 or form-hmac'
@@ -952,6 +958,7 @@ ALTER FUNCTION postrider.endpoint_rotate_secret(who text, id bigint, secret byte
 CREATE FUNCTION postrider.endpoint_set(who text, id bigint, settings jsonb, reason text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET extra_float_digits TO '1'
     AS $$
 #variable_conflict use_variable
 DECLARE
@@ -1037,7 +1044,7 @@ DECLARE
     origin text;
 BEGIN
     IF (length(order_no) BETWEEN 1 AND 64 AND order_no !~ '[[:cntrl:]]'
-        AND length(event) <= 64 AND event ~ '^[a-z0-9_]+(\.[a-z0-9_]+)*$'
+        AND length(event) <= 64 AND event ~ '^[a-z0-9_]+([.][a-z0-9_]+)*$'
         AND jsonb_typeof(payload) = 'object' AND octet_length(payload::text) <= 20480
         AND coalesce(amount_minor, 0) BETWEEN 0 AND 9007199254740991       -- 2^53 - 1: what every JSON reader keeps exact
         AND coalesce(version, 0) BETWEEN 0 AND 9007199254740991
@@ -1059,9 +1066,9 @@ BEGIN
         LOOP
             INSERT INTO postrider.idempotency AS i (merchant_id, function, key, args_hash, notify_id)
             SELECT merchant_id, 'enqueue_notification', idempotency_key, args, new_id
-            WHERE merchant_id IS NOT NULL
+            WHERE length(merchant_id) <= 64
             ON CONFLICT DO NOTHING;      -- waits for another transaction with this key
-            EXIT WHEN FOUND OR merchant_id IS NULL;
+            EXIT WHEN FOUND OR (length(merchant_id) <= 64) IS NOT TRUE;     -- nobody's: PR001 below
             SELECT i.args_hash, i.notify_id INTO known FROM postrider.idempotency AS i
             WHERE i.merchant_id = merchant_id AND i.function = 'enqueue_notification' AND i.key = idempotency_key;
             CONTINUE WHEN NOT FOUND;     -- retention took it between the two statements
@@ -1145,7 +1152,7 @@ BEGIN
         code := 'PR008';
         what := 'event is longer than 64 characters';
         hint := 'Shorten the event''s name; put further data into payload.';
-    ELSIF event IS NULL OR event !~ '^[a-z0-9_]+(\.[a-z0-9_]+)*$' THEN
+    ELSIF event IS NULL OR event !~ '^[a-z0-9_]+([.][a-z0-9_]+)*$' THEN
         what := 'event is not of the form word.word';
         hint := 'Use lower case words of a-z, 0-9 and _ joined by dots, such as payment.succeeded.';
     ELSIF payload IS NULL OR jsonb_typeof(payload) <> 'object' THEN
@@ -1201,6 +1208,7 @@ CREATE FUNCTION postrider.ensure_partitions(ahead integer, retention interval) R
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '100ms'
+    SET "DateStyle" TO 'ISO, MDY'
     AS $_$
 DECLARE
     span CONSTANT interval := make_interval(hours => greatest(1, ceil(extract(epoch FROM retention) / 3600 / 5)::int));
@@ -1298,7 +1306,7 @@ CREATE FUNCTION postrider.header_ok(name text, value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog'
     AS $_$
-    SELECT name ~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,64}$' AND octet_length(value) <= 512 AND value !~ '[\x01-\x08\x0a-\x1f\x7f]'
+    SELECT name ~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,64}$' AND octet_length(value) <= 512 AND value !~ E'[\\x01-\\x08\\x0a-\\x1f\\x7f]'
        AND name !~* '^(host|transfer-encoding|connection|te|trailer|upgrade|expect|keep-alive|user-agent|accept-encoding|x-timestamp|http2-settings)$'
        AND name !~* '^(content-|proxy-|x-sign|x-notify|webhook-)'
 $_$;
@@ -1707,6 +1715,7 @@ ALTER FUNCTION postrider.redrive_letters(who text, why text, filter jsonb, befor
 CREATE FUNCTION postrider.redrive_request(who text, reason text, filter jsonb, rate_per_s double precision, OUT id bigint, OUT matching bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET extra_float_digits TO '1'
     AS $$
 #variable_conflict use_variable
 BEGIN
@@ -1782,7 +1791,7 @@ ALTER FUNCTION postrider.release_shards(session uuid, nos smallint[], low bigint
 CREATE FUNCTION postrider.response_kept(outcome smallint, response bytea) RETURNS bytea
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $_$
-    SELECT CASE WHEN $1 <> 1 THEN $2 WHEN $2 = '\x53554343455353' THEN NULL ELSE coalesce($2, '') END
+    SELECT CASE WHEN $1 <> 1 THEN $2 WHEN $2 = E'\\x53554343455353' THEN NULL ELSE coalesce($2, '') END
 $_$;
 
 ALTER FUNCTION postrider.response_kept(outcome smallint, response bytea) OWNER TO postrider_owner;
@@ -1936,7 +1945,7 @@ CREATE FUNCTION postrider.retry_ok(retry text) RETURNS boolean
                         ELSE postrider.duration_ms(p.jitter) <= 2592000000 END
                AND (p.cap IS NULL OR p.kind !~ '^exp' AND postrider.duration_ms(p.cap) BETWEEN 1 AND 2592000000)
                AND p.options !~ ';jitter=.*;jitter=|;cap=.*;cap='
-        FROM regexp_replace(btrim(retry, ' '), ' *(:|,|[*]|[.][.]|;|=) *', '\1', 'g') AS x
+        FROM regexp_replace(btrim(retry, ' '), ' *(:|,|[*]|[.][.]|;|=) *', E'\\1', 'g') AS x
         CROSS JOIN LATERAL regexp_match(x, '^(list|fixed|linear|exponential|exponential-jitter):([^;]*)((?:;(?:jitter|cap)=[^;]*)*)$') AS m
         CROSS JOIN LATERAL (SELECT m[1] AS kind, m[2] AS body, m[3] AS options, substring(m[3] FROM ';jitter=([^;]*)') AS jitter,
                                    substring(m[3] FROM ';cap=([^;]*)') AS cap) AS p
@@ -2040,11 +2049,11 @@ CREATE FUNCTION postrider.url_origin(url text) RETURNS text
     SET search_path TO 'pg_catalog'
     AS $_$
     SELECT lower(m[1]) || '://' || lower(m[2]) || ':' || p.port
-    FROM regexp_match(url, '^([Hh][Tt][Tt][Pp][Ss]?)://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([1-9][0-9]{0,4}))?'
+    FROM regexp_match(url, '^([Hh][Tt][Tt][Pp][Ss]?)://([A-Za-z0-9._-]+|[[][0-9A-Fa-f:.]+[]])(?::([1-9][0-9]{0,4}))?'
                            '(?:[/?#](?:[]!#$&-;=?-Z[^_a-z{|}~]|%[0-9A-Fa-f][0-9A-Fa-f])*)?$') AS m,
          LATERAL (SELECT coalesce(m[3]::int, CASE lower(m[1]) WHEN 'https' THEN 443 ELSE 80 END) AS port) AS p
     WHERE p.port <= 65535 AND octet_length(url) <= 512
-      AND CASE WHEN m[2] ~ '^\[' THEN postrider.ipv6_ok(btrim(m[2], '[]')) ELSE postrider.host_ok(m[2]) END
+      AND CASE WHEN m[2] ~ '^[[]' THEN postrider.ipv6_ok(btrim(m[2], '[]')) ELSE postrider.host_ok(m[2]) END
 $_$;
 
 ALTER FUNCTION postrider.url_origin(url text) OWNER TO postrider_owner;
@@ -3343,7 +3352,7 @@ CREATE TRIGGER endpoint_before BEFORE INSERT OR UPDATE ON postrider.endpoint FOR
 -- Name: endpoint endpoint_check; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE TRIGGER endpoint_check BEFORE INSERT OR UPDATE OF egress, retry, headers ON postrider.endpoint FOR EACH ROW WHEN ((new.id > 0)) EXECUTE FUNCTION postrider.endpoint_check();
+CREATE TRIGGER endpoint_check BEFORE INSERT OR UPDATE OF egress, retry, headers, tls_ca, secret, secret_next ON postrider.endpoint FOR EACH ROW WHEN ((new.id > 0)) EXECUTE FUNCTION postrider.endpoint_check();
 
 --
 -- Name: merchant merchant_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
