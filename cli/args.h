@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define PR_ARGS_OPTIONS_MAX 40
-#define PR_ARGS_ITEMS_MAX 32 /* of an option that may be repeated */
+#define PR_ARGS_ITEMS_MAX 33 /* of an option that may be repeated: 32 and an end mark */
 #define PR_ARGS_POSITIONAL_MAX 8
 
 typedef enum {

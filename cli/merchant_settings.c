@@ -2,6 +2,7 @@
 #include "cli/merchant_settings.h"
 
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "base/duration.h"
 #include "cli/command.h"
 #include "cli/console.h"
@@ -11,14 +12,16 @@
 #include "core/judge.h"
 #include "core/retry.h"
 #include "core/url.h"
+#include "wire/envelope.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CA_MAX (256u * 1024)
 
 static void put_text(json_t *settings, const char *key, const char *text)
 {
@@ -41,6 +44,7 @@ static void put_events(json_t *settings, const char *text)
 
 static int put_headers(json_t *settings, const pr_arg_value_t *headers)
 {
+    _Static_assert(PR_ARGS_ITEMS_MAX - 1 == PR_WIRE_HEADERS_MAX, "as many as the bus carries");
     json_t *object = json_object();
     json_object_set_new(settings, "headers", object);
     for (int i = 0; i < headers->count; i++) {
@@ -64,6 +68,23 @@ static int put_headers(json_t *settings, const pr_arg_value_t *headers)
     return PR_EXIT_OK;
 }
 
+/* One certificate or more, and each can be parsed: libcurl takes all of a file or nothing. */
+static bool is_ca(const char *text, size_t len)
+{
+    BIO *bio = BIO_new_mem_buf(text, (int)len);
+    pr_assert(bio);
+    ERR_clear_error();
+    int count = 0;
+    for (X509 *one; (one = PEM_read_bio_X509(bio, NULL, NULL, NULL)) != NULL; count++) {
+        X509_free(one);
+    }
+    /* at the end of the file there is no further first line; anything else is a bad certificate */
+    bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+    ERR_clear_error();
+    BIO_free(bio);
+    return count > 0 && at_end;
+}
+
 static int put_ca(json_t *settings, const char *path)
 {
     if (path[0] == '\0') {
@@ -74,14 +95,23 @@ static int put_ca(json_t *settings, const char *path)
     if (file == NULL) {
         return pr_console_usage("--tls-ca: %s cannot be read", path);
     }
-    PR_CLEANUP_FREE char *text = pr_calloc(CA_MAX + 1, 1);
-    size_t len = fread(text, 1, CA_MAX + 1, file);
+    PR_CLEANUP_FREE char *text = pr_calloc(PR_WIRE_TLS_CA_MAX + 1, 1);
+    size_t len = fread(text, 1, PR_WIRE_TLS_CA_MAX + 1, file);
     fclose(file);
-    if (len > CA_MAX || strstr(text, "-----BEGIN CERTIFICATE-----") == NULL) {
-        return pr_console_usage(
-            "--tls-ca: %s is not a PEM file with certificates of at most 256 KiB", path);
+    if (len > PR_WIRE_TLS_CA_MAX) {
+        return pr_console_usage("--tls-ca: %s is larger than %u KiB: leave in it only the "
+                                "authorities that signed this merchant's certificate",
+                                path, PR_WIRE_TLS_CA_MAX / 1024);
     }
-    json_object_set_new(settings, "tls_ca", json_stringn(text, len));
+    if (!is_ca(text, len)) {
+        return pr_console_usage("--tls-ca: %s is not a PEM file of certificates, or one of them "
+                                "cannot be read",
+                                path);
+    }
+    if (memchr(text, 0, len) != NULL ||
+        json_object_set_new(settings, "tls_ca", json_stringn(text, len)) != 0) {
+        return pr_console_usage("--tls-ca: %s is not UTF-8", path);
+    }
     return PR_EXIT_OK;
 }
 

@@ -23,7 +23,7 @@
     {"rate", PR_ARG_TEXT, "R", "requests per second at most; \"\" = no limit", 0, 0}, \
     {"header", PR_ARG_REPEATED, "NAME:VALUE", "a header of your own, as often as needed (all of them are replaced)", 0, 0}, \
     {"no-headers", PR_ARG_FLAG, NULL, "no headers of your own", 0, 0}, \
-    {"tls-ca", PR_ARG_TEXT, "FILE", "PEM of a private CA to trust; \"\" = the system's", 0, 0}, \
+    {"tls-ca", PR_ARG_TEXT, "FILE", "PEM of a private CA to trust, at most 64 KiB; \"\" = the system's", 0, 0}, \
     {"egress", PR_ARG_TEXT, "E", "socks5h://..., http://... proxy or address:IP; \"\" = the lane's", 0, 0}, \
     {"http2", PR_ARG_FLAG, NULL, "offer HTTP/2", 0, 0}, \
     {"no-http2", PR_ARG_FLAG, NULL, "HTTP/1.1 only", 0, 0}, \

@@ -448,7 +448,9 @@ static uint64_t batch_room(const link_t *link, int class_no)
 /* One batch of the class over the link; false when there is nothing to send or it cannot be sent. */
 static bool dispatch_batch(io_t *io, link_t *link, int class_no)
 {
-    enum { FRAME_BYTES = 512 << 10 }; /* half of what an envelope may hold */
+    /* half of what an envelope may hold: the last job, however large, fits into the other half */
+    enum { FRAME_BYTES = PR_WIRE_FRAME_MAX / 2 };
+    _Static_assert(FRAME_BYTES + PR_WIRE_JOB_MAX < PR_WIRE_FRAME_MAX, "the last job fits");
     frame_t frame;
     uint64_t room = batch_room(link, class_no);
     size_t count = 0, bytes = 0;
@@ -457,8 +459,7 @@ static bool dispatch_batch(io_t *io, link_t *link, int class_no)
         if (!job)
             break;
         fill_job(io, &frame, count, job);
-        const endpoint_row_t *row = rows_endpoint(io, job->endpoint_id);
-        bytes += ((const payload_t *)job->payload)->body.len + strlen(row->tls_ca) + 2048;
+        bytes += postrider__v1__job__get_packed_size(&frame.jobs[count]) + 8; /* its tag, length */
         count++;
     }
     if (count == 0)

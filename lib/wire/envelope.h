@@ -16,6 +16,21 @@
 #define PR_WIRE_VERSION 1u
 #define PR_WIRE_FRAME_MAX (1u << 20)
 
+/* What one job may hold, in bytes; the doors (cli/merchant_settings.c, sql/migrations) let nothing larger in, which
+ * tests/contract/doors tries: a broker drops the whole frame for one field that is too long. */
+#define PR_WIRE_ORDER_NO_MAX 256u
+#define PR_WIRE_EVENT_MAX 256u
+#define PR_WIRE_URL_MAX 2048u
+#define PR_WIRE_BODY_MAX (64u * 1024)
+#define PR_WIRE_SECRET_MAX 4096u
+#define PR_WIRE_SUCCESS_RULE_MAX 1024u
+#define PR_WIRE_HEADERS_MAX 32u
+#define PR_WIRE_HEADER_NAME_MAX 256u
+#define PR_WIRE_HEADER_VALUE_MAX 4096u
+#define PR_WIRE_TLS_CA_MAX (64u * 1024)
+#define PR_WIRE_EGRESS_MAX 2048u
+#define PR_WIRE_JOB_MAX (320u * 1024) /* all of it packed: test_limits.c adds up */
+
 /* Writes into *out (cleared first) an envelope around the body that is set in *envelope: fill the oneof case and body only;
  * version, message_id (random bits given), sent_at_us and sender are filled in here.
  * sender: at most 64 bytes. Asserts on a body larger than PR_WIRE_FRAME_MAX: senders bound what they send. */

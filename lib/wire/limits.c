@@ -2,6 +2,7 @@
 #include "wire/limits.h"
 
 #include "postrider/v1/bus.pb-c.h"
+#include "wire/envelope.h"
 
 /* One table a message. The numbers are those of bus.proto; docs/bus.md repeats them for people. */
 #define TEXT(max_) \
@@ -69,18 +70,16 @@
     }
 
 enum {
-    SESSION = 16,     /* bytes of a session or instance id */
-    SHARDS = 32,      /* bytes of the bitmap of 256 shards */
-    SHARD_MAX = 255,  /* largest shard number */
-    CLASS_MAX = 2,    /* P0, P1, P2 */
-    CLASSES = 3,      /* length of every per-class array */
-    NAME = 64,        /* worker ids, merchants, orders, events, error classes */
-    URL = 2048,       /* 512 characters of at most four bytes */
-    BATCH = 64,       /* jobs or outcomes a message */
-    HELD = 4096,      /* jobs that a worker names */
-    BODY = 64 * 1024, /* of a notification */
-    EXCERPT = 1024,   /* of an answer */
-    PEERS = 1024,     /* workers that a broker names */
+    SESSION = 16,    /* bytes of a session or instance id */
+    SHARDS = 32,     /* bytes of the bitmap of 256 shards */
+    SHARD_MAX = 255, /* largest shard number */
+    CLASS_MAX = 2,   /* P0, P1, P2 */
+    CLASSES = 3,     /* length of every per-class array */
+    NAME = 64,       /* worker ids, merchants, orders, events, error classes */
+    BATCH = 64,      /* jobs or outcomes a message */
+    HELD = 4096,     /* jobs that a worker names */
+    EXCERPT = 1024,  /* of an answer */
+    PEERS = 1024,    /* workers that a broker names */
 };
 
 static const pr_field_rule_t token_fields[] = {[1] = ANY, [2] = ANY, [3] = ANY};
@@ -107,17 +106,18 @@ static const pr_field_rule_t worker_held_fields[] = {
 MESSAGE(worker_held, worker_held);
 
 static const pr_field_rule_t header_fields[] = {
-    [1] = TEXT1(256), [2] = HIDDEN(4096, PR_SHOW_LENGTH)};
+    [1] = TEXT1(PR_WIRE_HEADER_NAME_MAX), [2] = HIDDEN(PR_WIRE_HEADER_VALUE_MAX, PR_SHOW_LENGTH)};
 MESSAGE(header, header);
 
-static const pr_field_rule_t endpoint_config_fields[] = {[1] = TEXT(32),
-                                                         [2] = HIDDEN(4096, PR_SHOW_LENGTH),
-                                                         [3] = HIDDEN(4096, PR_SHOW_LENGTH),
-                                                         [4] = TEXT(1024),
-                                                         [5] = MANY(0, 32, header),
-                                                         [6] = HIDDEN(64 * 1024, PR_SHOW_LENGTH),
-                                                         [7] = HIDDEN(URL, PR_SHOW_URL),
-                                                         [8] = ANY};
+static const pr_field_rule_t endpoint_config_fields[] = {
+    [1] = TEXT(32),
+    [2] = HIDDEN(PR_WIRE_SECRET_MAX, PR_SHOW_LENGTH),
+    [3] = HIDDEN(PR_WIRE_SECRET_MAX, PR_SHOW_LENGTH),
+    [4] = TEXT(PR_WIRE_SUCCESS_RULE_MAX),
+    [5] = MANY(0, PR_WIRE_HEADERS_MAX, header),
+    [6] = HIDDEN(PR_WIRE_TLS_CA_MAX, PR_SHOW_LENGTH),
+    [7] = HIDDEN(PR_WIRE_EGRESS_MAX, PR_SHOW_URL),
+    [8] = ANY};
 MESSAGE(endpoint_config, endpoint_config);
 
 static const pr_field_rule_t job_fields[] = {[1] = ONE(token),
@@ -128,12 +128,12 @@ static const pr_field_rule_t job_fields[] = {[1] = ONE(token),
                                              [6] = ANY,
                                              [7] = ANY,
                                              [8] = TEXT(4 * NAME),
-                                             [9] = TEXT(4 * NAME),
+                                             [9] = TEXT(PR_WIRE_ORDER_NO_MAX),
                                              [10] = TEXT(NAME),
                                              [11] = ANY,
-                                             [12] = TEXT(4 * NAME),
-                                             [13] = HIDDEN(URL, PR_SHOW_URL),
-                                             [14] = HIDDEN(BODY, PR_SHOW_DIGEST),
+                                             [12] = TEXT(PR_WIRE_EVENT_MAX),
+                                             [13] = HIDDEN(PR_WIRE_URL_MAX, PR_SHOW_URL),
+                                             [14] = HIDDEN(PR_WIRE_BODY_MAX, PR_SHOW_DIGEST),
                                              [15] = ONE(endpoint_config),
                                              [16] = ANY};
 MESSAGE(job, job);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
+#include "wire/envelope.h"
 #include "wire/limits.h"
 
 #include <criterion/criterion.h>
@@ -41,6 +42,37 @@ static void walk(const pr_message_rule_t *rule, int depth)
 Test(limits, every_field_of_the_proto_file_has_bounds)
 {
     walk(&pr_envelope_rule, 1);
+}
+
+/* Bytes of the largest message that passes: every field at its bound, tag and length or number 16 bytes. */
+static size_t largest(const pr_message_rule_t *rule)
+{
+    size_t sum = 0;
+    for (unsigned i = 0; i < rule->descriptor->n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &rule->descriptor->fields[i];
+        const pr_field_rule_t *found = pr_field_rule(rule, field->id);
+        size_t count = field->label == PROTOBUF_C_LABEL_REPEATED ? found->count_max : 1;
+        size_t one = found->sub ? largest(found->sub) : needs_max(field->type) ? found->max : 0;
+        sum += count * (one + 16);
+    }
+    return sum;
+}
+
+static const pr_message_rule_t *rule_of(const pr_message_rule_t *rule, const char *field)
+{
+    const ProtobufCFieldDescriptor *found =
+        protobuf_c_message_descriptor_get_field_by_name(rule->descriptor, field);
+    cr_assert_not_null(found, "%s", field);
+    return pr_field_rule(rule, found->id)->sub;
+}
+
+/* The scheduler closes a batch at half a frame and counts on this for the job that crossed it. */
+Test(limits, the_largest_job_is_as_large_as_said)
+{
+    const pr_message_rule_t *job = rule_of(rule_of(&pr_envelope_rule, "job_batch"), "jobs");
+    cr_assert_str_eq(job->descriptor->short_name, "Job");
+    cr_expect_leq(largest(job), PR_WIRE_JOB_MAX);
+    cr_expect_gt(largest(job), PR_WIRE_JOB_MAX / 2, "every field is counted");
 }
 
 Test(limits, utf8)
