@@ -29,7 +29,7 @@ static void walk(const pr_message_rule_t *rule, int depth)
             cr_expect_gt(found->count_max, 0, "%s.%s", rule->descriptor->short_name, field->name);
         }
         bool message = field->type == PROTOBUF_C_TYPE_MESSAGE;
-        cr_expect_eq(message, found->sub != NULL, "%s.%s", rule->descriptor->short_name,
+        cr_assert_eq(message, found->sub != NULL, "%s.%s", rule->descriptor->short_name,
                      field->name);
         if (message) {
             cr_assert_eq(found->sub->descriptor, field->descriptor, "%s.%s",
