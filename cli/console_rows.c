@@ -10,7 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#define CELL_MAX 60 /* a table's cell is cut at this; JSON never is */
+/* A table's cell is cut at this, but for the last column: nothing is moved by that. JSON never is. */
+#define CELL_MAX 60
 
 void pr_console_time(int64_t us, char out[PR_CONSOLE_TIME_MAX])
 {
@@ -146,7 +147,7 @@ void pr_console_json(json_t *object)
 /* ---- the table ---- */
 
 /* One line, printable: control bytes (a receiver's words may be in it) become '?'. */
-static char *cell_of(const pr_rows_t *rows, int row, int column, pr_column_type_t type)
+static char *cell_of(const pr_rows_t *rows, int row, int column, pr_column_type_t type, bool whole)
 {
     char *text = pr_console_cell(rows, row, column, type);
     size_t shown = 0;
@@ -155,7 +156,7 @@ static char *cell_of(const pr_rows_t *rows, int row, int column, pr_column_type_
             *at = '?';
         }
         bool begins = ((unsigned char)*at & 0xc0) != 0x80;
-        if (begins && shown++ == CELL_MAX) {
+        if (begins && shown++ == CELL_MAX && !whole) {
             *at = '\0';
             break;
         }
@@ -196,7 +197,7 @@ static void print_table(const pr_rows_t *rows, const pr_column_t *columns)
     for (int i = 0; i <= last; i++) {
         widths[i] = width_of(columns[i].name);
         for (int row = 0; row < count && !columns[i].only_json; row++) {
-            PR_CLEANUP_FREE char *text = cell_of(rows, row, i, columns[i].type);
+            PR_CLEANUP_FREE char *text = cell_of(rows, row, i, columns[i].type, i == last);
             int width = width_of(text);
             widths[i] = width > widths[i] ? width : widths[i];
         }
@@ -206,8 +207,9 @@ static void print_table(const pr_rows_t *rows, const pr_column_t *columns)
             if (columns[i].only_json) {
                 continue;
             }
-            PR_CLEANUP_FREE char *text =
-                row < 0 ? pr_strdup(columns[i].name) : cell_of(rows, row, i, columns[i].type);
+            PR_CLEANUP_FREE char *text = row < 0
+                                             ? pr_strdup(columns[i].name)
+                                             : cell_of(rows, row, i, columns[i].type, i == last);
             print_padded(text, widths[i], i == last);
         }
         putchar('\n');

@@ -294,12 +294,12 @@ pr_rc_t pr_generated_make(const pr_topology_options_t *options, pr_error_t *erro
     return rc != PR_OK ? rc : make_missing(options, config, error);
 }
 
-pr_rc_t pr_generated_clear(const char *state_dir, pr_error_t *error)
+pr_rc_t pr_generated_clear(const char *state_dir, bool lost, pr_error_t *error)
 {
     PR_CLEANUP_FREE char *env = pr_asprintf("%s/run/env", state_dir);
     PR_CLEANUP_FREE char *cluster = pr_asprintf("%s/postgres", state_dir);
     PR_CLEANUP_FREE char *sockets = pr_home_socket_dir(state_dir);
     pr_home_remove(env);
     pr_home_remove(sockets);
-    return access(cluster, F_OK) == 0 ? tell_pg("stop", cluster, error) : PR_OK;
+    return lost || access(cluster, F_OK) == 0 ? tell_pg("stop", cluster, error) : PR_OK;
 }

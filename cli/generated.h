@@ -13,7 +13,7 @@
 /* Checks the configuration, then makes what is missing. PR_BAD: the configuration. */
 PR_CHECK pr_rc_t pr_generated_make(const pr_topology_options_t *options, pr_error_t *error);
 /* Stops the private Postgres (its data stay) and forgets run/env. */
-PR_CHECK pr_rc_t pr_generated_clear(const char *state_dir, pr_error_t *error);
+PR_CHECK pr_rc_t pr_generated_clear(const char *state_dir, bool lost, pr_error_t *error);
 /* Address of the n-th broker (from 1), the caller's; NULL: there are fewer. */
 char *pr_generated_broker(const char *state_dir, int n);
 

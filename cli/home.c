@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/home.h"
 
+#include "actor/options.h"
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/fnv.h"
@@ -229,27 +230,51 @@ pr_rc_t pr_home_check_owner(const char *state_dir, pr_error_t *error)
                         state_dir, owner);
 }
 
-static bool names_its_own(int argc, char **argv)
+/* The value of --NAME VALUE or --NAME=VALUE, or NULL. */
+static const char *option_value(int argc, char **argv, const char *name)
 {
-    if (getenv("POSTRIDER_CONFIG") != NULL || getenv("POSTRIDER_DATABASE_URL") != NULL) {
+    size_t len = strlen(name);
+    const char *value = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], name, len) != 0) {
+            continue;
+        }
+        if (argv[i][len] == '=') {
+            value = argv[i] + len + 1;
+        } else if (argv[i][len] == '\0' && i + 1 < argc) {
+            value = argv[i + 1];
+        }
+    }
+    return value;
+}
+
+/* Whether the caller says which database is meant. A configuration without one leaves that to the
+ * topology that runs, as it did for `up`. */
+static bool names_a_database(int argc, char **argv)
+{
+    if (getenv("POSTRIDER_DATABASE_URL") != NULL ||
+        option_value(argc, argv, "--database-url") != NULL) {
         return true;
     }
     for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], "--config", 8) == 0 || strncmp(argv[i], "--database-url", 14) == 0) {
+        if (strstr(argv[i], "database.url=") != NULL) { /* --set */
             return true;
         }
     }
-    return false;
+    PR_CLEANUP(pr_config) pr_config_t *config = NULL;
+    pr_error_t error;
+    const char *file = option_value(argc, argv, "--config");
+    if (pr_config_load(file, NULL, &config, &error) != PR_OK) {
+        return true; /* the command says what is wrong with it */
+    }
+    return pr_config_text(config, "database.url")[0] != '\0';
 }
 
 void pr_home_adopt(int argc, char **argv)
 {
-    if (names_its_own(argc, argv)) {
-        return;
-    }
     PR_CLEANUP_FREE char *state = pr_home_state_dir();
     PR_CLEANUP_FREE char *lock = pr_asprintf("%s/run/lock", state);
-    if (pr_home_locked(lock)) {
+    if (pr_home_locked(lock) && !names_a_database(argc, argv)) {
         pr_home_adopt_from(state);
     }
 }

@@ -46,8 +46,8 @@ bool pr_home_locked(const char *path);
 PR_CHECK pr_rc_t pr_home_check_owner(const char *state_dir, pr_error_t *error);
 
 /* Commands beside a running topology use its database and bus: sets the values of run/env that
- * the environment lacks, unless the caller names a configuration of its own (POSTRIDER_CONFIG,
- * --config, --database-url). */
+ * the environment lacks, unless the caller names a database of its own (in the environment, as
+ * an option or in its configuration file). */
 void pr_home_adopt(int argc, char **argv);
 /* The same for a topology that this very process has started. */
 void pr_home_adopt_from(const char *state_dir);

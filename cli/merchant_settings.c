@@ -134,6 +134,19 @@ static int put_number(json_t *settings, const char *key, const char *option, con
     return PR_EXIT_OK;
 }
 
+/* Below this an endpoint would get less than one try in a quarter of an hour: a slip of the pen. */
+#define RATE_MIN 0.001
+
+static int put_rate(json_t *settings, const char *text)
+{
+    int code = put_number(settings, "rate_per_s", "rate", text, false);
+    json_t *rate = json_object_get(settings, "rate_per_s");
+    if (code == PR_EXIT_OK && json_is_real(rate) && json_real_value(rate) < RATE_MIN) {
+        return pr_console_usage("--rate: \"%s\" is below %g a second", text, RATE_MIN);
+    }
+    return code;
+}
+
 static int put_max_age(json_t *settings, const char *text)
 {
     int64_t ms = 0;
@@ -197,7 +210,7 @@ static int put_limits(const pr_args_t *args, json_t *settings)
                           true);
     }
     if (code == PR_EXIT_OK && pr_args_given(args, "rate")) {
-        code = put_number(settings, "rate_per_s", "rate", pr_args_text(args, "rate"), false);
+        code = put_rate(settings, pr_args_text(args, "rate"));
     }
     if (code == PR_EXIT_OK && pr_args_given(args, "tls-ca")) {
         code = put_ca(settings, pr_args_text(args, "tls-ca"));

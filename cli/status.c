@@ -109,6 +109,18 @@ static void complain_of_database(const char *state_dir, const char *error)
     }
 }
 
+static void complain_of_lost(const char *state_dir)
+{
+    int lost = pr_topology_lost(state_dir);
+    if (lost > 0) {
+        fflush(stdout);
+        fprintf(stderr,
+                "postrider: but %s was removed while it was up: %d processes still run;\n"
+                "`postrider down` ends them.\n",
+                state_dir, lost);
+    }
+}
+
 static int status(const char *state_dir, bool as_json)
 {
     bool running = pr_topology_running(state_dir);
@@ -122,6 +134,7 @@ static int status(const char *state_dir, bool as_json)
         pr_queue_print(queue);
     } else {
         puts("not running");
+        complain_of_lost(state_dir);
     }
     if (running && error != NULL) {
         fflush(stdout);

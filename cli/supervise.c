@@ -200,9 +200,14 @@ int pr_down_main(int argc, char **argv)
     PR_CLEANUP_FREE char *state = pr_home_state_dir();
     pr_error_t error = {0};
     bool ran = pr_topology_running(state);
+    int lost = pr_topology_lost(state);
+    if (lost > 0) {
+        fprintf(stderr, "postrider: %s was removed while it was up; ending the %d processes left\n",
+                state, lost);
+    }
     code = report(pr_topology_down(state, &error), &error);
     if (code == PR_EXIT_OK) {
-        fprintf(stderr, "postrider: %s\n", ran ? "down" : "it was not up");
+        fprintf(stderr, "postrider: %s\n", ran || lost > 0 ? "down" : "it was not up");
     }
     return code;
 }

@@ -63,6 +63,12 @@ bool pr_topology_running(const char *state_dir)
     return pr_home_locked(lock);
 }
 
+int pr_topology_lost(const char *state_dir)
+{
+    PR_CLEANUP_FREE char *lock = pr_asprintf("%s/run/lock", state_dir);
+    return pr_holders_signal_lost(lock, 0);
+}
+
 /* ---- the services there are ---- */
 
 static int by_name(const void *a, const void *b)
@@ -292,6 +298,13 @@ pr_rc_t pr_topology_up(const pr_topology_options_t *options, pr_error_t *error)
     PR_CLEANUP_FREE char *run = pr_asprintf("%s/run", options->state_dir);
     PR_CLEANUP_FREE char *logs = pr_asprintf("%s/log", options->state_dir);
     PR_CLEANUP_FREE char *lock_path = pr_asprintf("%s/lock", run);
+    int lost = pr_topology_lost(options->state_dir);
+    if (lost > 0) {
+        return pr_error_set(error, PR_AGAIN, "topology", "",
+                            "%s was removed while it was up: %d processes still run; `postrider "
+                            "down` ends them",
+                            options->state_dir, lost);
+    }
     pr_rc_t rc = pr_home_make_dirs(run, error);
     if (rc == PR_OK) {
         rc = pr_home_make_dirs(logs, error);
@@ -396,6 +409,27 @@ static bool end_orphans(const char *state_dir)
     return free_now;
 }
 
+/* Those of a topology whose state directory was removed: nothing is left to talk to them by, and
+ * what s6 would start again is gone. */
+static pr_rc_t end_lost(const char *state_dir, pr_error_t *error)
+{
+    PR_CLEANUP_FREE char *lock = pr_asprintf("%s/run/lock", state_dir);
+    int64_t start = pr_clock_mono_ms();
+    pr_holders_signal_lost(lock, SIGTERM);
+    for (;;) {
+        int64_t passed = pr_clock_mono_ms() - start;
+        int left = pr_holders_signal_lost(lock, passed > PR_TOPOLOGY_STOP_MS ? SIGKILL : 0);
+        if (left == 0) {
+            return PR_OK;
+        }
+        if (passed > PR_TOPOLOGY_STOP_MS + KILL_MS) {
+            return pr_error_set(error, PR_FATAL, "topology", "",
+                                "%d processes that hold the removed %s do not end", left, lock);
+        }
+        sleep_ms(POLL_MS);
+    }
+}
+
 static pr_rc_t stop_supervisor(const char *state_dir, const pr_service_names_t *names,
                                pr_error_t *error)
 {
@@ -438,7 +472,12 @@ pr_rc_t pr_topology_down(const char *state_dir, pr_error_t *error)
         pr_rc_t ended = stop_supervisor(state_dir, &all, error);
         rc = ended != PR_OK ? ended : rc;
     }
-    pr_rc_t cleared = pr_generated_clear(state_dir, error);
+    bool lost = pr_topology_lost(state_dir) > 0;
+    if (lost) {
+        pr_rc_t ended = end_lost(state_dir, error);
+        rc = rc != PR_OK ? rc : ended;
+    }
+    pr_rc_t cleared = pr_generated_clear(state_dir, lost, error);
     return rc != PR_OK ? rc : cleared;
 }
 

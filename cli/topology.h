@@ -66,6 +66,8 @@ PR_CHECK pr_rc_t pr_topology_down(const char *state_dir, pr_error_t *error);
 PR_CHECK pr_rc_t pr_topology_restart(const char *state_dir, const char *actor, pr_error_t *error);
 
 bool pr_topology_running(const char *state_dir);
+/* How many processes are left of one whose state directory was removed while it ran. */
+int pr_topology_lost(const char *state_dir);
 void pr_topology_services(const char *state_dir, pr_service_names_t *names);
 
 #endif

@@ -50,6 +50,7 @@ locate() {
     dir=$(realpath -m -- "$1")
     key=$(printf '%s' "$dir" | sha256sum | cut -c1-10)
     sockets=/tmp/postrider-pg-$(id -u)-$key # short: 107 bytes is the kernel's limit
+    far=/var/tmp/postrider-pg-$key
     link=$dir/data # or the cluster itself, where its user can reach it
     data=$(realpath -m -- "$link")
     settings=$dir/settings.conf
@@ -80,7 +81,6 @@ make_data_dir() {
     if [ "$(id -u)" = 0 ]; then
         chmod 711 -- "$dir" # may be passed through, not listed
         if ! as_pg test -x "$dir"; then
-            local far=/var/tmp/postrider-pg-$key
             own_dir "$far"
             find "$far" -mindepth 1 -delete # of a DIR that was removed without us
             ln -sfn "$far" "$link"
@@ -186,10 +186,28 @@ start() {
     fi
 }
 
+lost() { find /proc/[0-9]*/cwd -maxdepth 0 -lname "$data (deleted)" 2>/dev/null | cut -d/ -f3; }
+
+# Somebody removed DIR under a Postgres that runs. Where the data lay elsewhere it is stopped as
+# ever; else there is nothing left that could be kept.
+end_lost() {
+    [ -e "$link" ] || [ ! -e "$far/PG_VERSION" ] || data=$far
+    local signal tries
+    for signal in QUIT KILL; do
+        for ((tries = 0; tries < 100; tries++)); do
+            [ -n "$(lost)" ] || return 0
+            # shellcheck disable=SC2046 # a list of numbers
+            [ $tries -gt 0 ] || kill -s "$signal" $(lost) 2>/dev/null || true
+            sleep 0.1
+        done
+    done
+}
+
 stop() {
     local bin
-    bin=$(find_bin)
+    [ -e "$link" ] || end_lost
     running_pid >/dev/null || return 0
+    bin=$(find_bin)
     as_pg "$bin/pg_ctl" -D "$data" -s -w -t 60 -m "${1:-fast}" stop >/dev/null 2>&1 8>&- ||
         ! running_pid >/dev/null || fail "Postgres in $dir does not stop"
 }

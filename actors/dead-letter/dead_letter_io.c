@@ -184,7 +184,7 @@ static pr_rc_t start(pr_actor_t *actor, void **io, pr_error_t *error)
     take_config(self, config, &policy);
     pr_dead_init(&self->step, &policy);
     self->timer = pr_loop_add_timer(pr_actor_loop(actor), INT64_MAX, 0, on_timer, self);
-    dead_hook_open(self);
+    dead_hook_open(self, config);
     pr_rc_t rc = pr_fact_inbox_open(actor, "dead", take, self, &self->facts, error);
     if (rc == PR_OK) {
         dead_db_open(self, config);

@@ -61,7 +61,7 @@ void dead_db_chore(dead_t *self, pr_chore_t chore);
 void dead_db_raise(dead_t *self, int slot);
 
 /* dead_letter_hook.c */
-void dead_hook_open(dead_t *self);
+void dead_hook_open(dead_t *self, const pr_config_t *config);
 void dead_hook_close(dead_t *self);
 void dead_hook_queue(dead_t *self, const dead_alert_t *alert);
 void dead_hook_send(dead_t *self, int slot);

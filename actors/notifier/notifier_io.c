@@ -323,18 +323,11 @@ static void start_http(io_t *self, const pr_config_t *config)
     self->shared.allow_plain = pr_config_bool(config, "http.allow_plain");
 }
 
-static pr_rc_t read_egress(io_t *self, const pr_config_t *config, pr_error_t *error)
+static void read_egress(io_t *self, const pr_config_t *config)
 {
     static const char *const keys[] = {"lanes.p0.egress", "lanes.p1.egress", "lanes.p2.egress"};
-    for (size_t i = 0; i < PR_COUNT(keys); i++) {
+    for (size_t i = 0; i < PR_COUNT(keys); i++)
         self->shared.lane_egress[i] = pr_config_text(config, keys[i]);
-        if (!pr_http_egress_ok(self->shared.lane_egress[i]))
-            return pr_error_set(error, PR_BAD, "config", "",
-                                "%s: want http://, https://, socks5://, socks5h://, address:IP or "
-                                "interface:NAME",
-                                keys[i]);
-    }
-    return PR_OK;
 }
 
 static pr_rc_t connect_brokers(io_t *self, const pr_config_t *config, pr_error_t *error)
@@ -408,12 +401,11 @@ static pr_rc_t start(pr_actor_t *actor, void **out, pr_error_t *error)
     const pr_config_t *config = pr_actor_config(actor);
     io_t *self = new_io(actor);
     start_http(self, config);
+    read_egress(self, config);
     pr_rc_t rc = pr_secrets_new(pr_config_text(config, "master_key_file"), pr_random_u64(),
                                 &self->shared.secrets, error);
     if (rc == PR_OK)
         rc = read_allow_list(self, config, error);
-    if (rc == PR_OK)
-        rc = read_egress(self, config, error);
     if (rc == PR_OK)
         rc = connect_brokers(self, config, error);
     if (rc != PR_OK) {

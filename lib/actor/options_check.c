@@ -6,8 +6,13 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/log.h"
+#include "bus/address.h"
+#include "core/address.h"
+#include "core/egress.h"
+#include "core/retry.h"
+#include "core/url.h"
+#include "db/db.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,12 +48,21 @@ static bool is_port(const char *text)
            port <= 65535 - 6; /* a broker takes six in a row, the breaker the seventh */
 }
 
-static bool is_bus_address(const char *text)
+/* Room in a socket's path for what pr_bus_address adds to a broker's base. */
+#define SUFFIX ".breaker"
+
+static bool is_bus_base(const char *text)
 {
     if (starts(text, "ipc:///"))
-        return text[7] != '\0';
+        return text[7] != '\0' && strlen(text + 6) + strlen(SUFFIX) <= PR_IPC_PATH_MAX;
     const char *colon = strrchr(text, ':');
     return starts(text, "tcp://") && colon > text + 6 && is_port(colon + 1);
+}
+
+static bool is_bus_address(const char *text)
+{
+    pr_error_t error;
+    return pr_address_check(text, &error) == PR_OK && strcmp(text, "ipc:///") != 0;
 }
 
 static bool is_bus_address_or_empty(const char *text)
@@ -58,31 +72,28 @@ static bool is_bus_address_or_empty(const char *text)
 
 static bool is_url_or_empty(const char *text)
 {
-    return text[0] == '\0' || (starts(text, "https://") && text[8] != '\0') ||
-           (starts(text, "http://") && text[7] != '\0');
+    pr_url_t url;
+    pr_error_t error;
+    return text[0] == '\0' || pr_url_parse(text, &url, &error) == PR_OK;
+}
+
+static bool is_database_or_empty(const char *text)
+{
+    return text[0] == '\0' || pr_db_url_ok(text);
 }
 
 static bool is_network(const char *text)
 {
-    const char *slash = strchr(text, '/');
-    PR_CLEANUP_FREE char *address =
-        pr_strndup(text, slash != NULL ? (size_t)(slash - text) : strlen(text));
-    uint8_t bytes[16];
-    bool v6 = strchr(address, ':') != NULL;
-    if (inet_pton(v6 ? AF_INET6 : AF_INET, address, bytes) != 1)
-        return false;
-    if (slash == NULL)
-        return true;
-    size_t digits = strspn(slash + 1, "0123456789");
-    return digits >= 1 && digits <= 3 && slash[1 + digits] == '\0' &&
-           strtol(slash + 1, NULL, 10) <= (v6 ? 128 : 32);
+    pr_allow_list_t list = {0};
+    pr_error_t error;
+    return pr_allow_add(&list, text, strlen(text), &error) == PR_OK;
 }
 
-static bool is_egress_or_empty(const char *text)
+static bool is_policy(const char *text)
 {
-    uint8_t bytes[16];
-    return text[0] == '\0' || starts(text, "http://") || starts(text, "socks5h://") ||
-           inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
+    pr_retry_policy_t policy;
+    pr_error_t error;
+    return pr_retry_parse(text, &policy, &error) == PR_OK;
 }
 
 static bool is_currency(const char *text)
@@ -90,20 +101,31 @@ static bool is_currency(const char *text)
     return strlen(text) == 3 && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == 3;
 }
 
+#define EGRESS_WANTED \
+    "[http|https|socks5|socks5h]://[USER:WORD@]HOST[:PORT], address:IP or interface:NAME is wanted"
+
 static const struct {
     const char *key;
     bool (*is_good)(const char *text);
     const char *wanted;
 } forms[] = {
+    /* the rules are those of who reads the value later: what passes here works there */
+    {"database.url", is_database_or_empty,
+     "a libpq URI (postgresql://...) or a list of keyword=value is wanted"},
     {"log.level", is_level, "error, warn, info or debug is wanted"},
-    {"bus.brokers", is_bus_address, "ipc:///PATH or tcp://HOST:PORT (port to 65529) is wanted"},
+    {"bus.brokers", is_bus_base,
+     "ipc:///PATH (to 99 bytes) or tcp://HOST:PORT (port to 65529) is wanted"},
     {"bus.breaker", is_bus_address_or_empty, "ipc:///PATH or tcp://HOST:PORT is wanted"},
     {"bus.scheduler", is_bus_address_or_empty, "ipc:///PATH or tcp://HOST:PORT is wanted"},
-    {"http.allow_addresses", is_network, "networks as 10.0.0.0/8 or fd00::/8 are wanted"},
-    {"alerts.webhook", is_url_or_empty, "https://... or http://... is wanted"},
-    {"lanes.p0.egress", is_egress_or_empty, "http://, socks5h:// or an IP address is wanted"},
-    {"lanes.p1.egress", is_egress_or_empty, "http://, socks5h:// or an IP address is wanted"},
-    {"lanes.p2.egress", is_egress_or_empty, "http://, socks5h:// or an IP address is wanted"},
+    {"http.allow_addresses", is_network,
+     "networks as 10.0.0.0/8, fd00::/8 or 127.0.0.1:9000 are wanted"},
+    {"alerts.webhook", is_url_or_empty, "https://HOST[:PORT][/PATH] or http://... is wanted"},
+    {"lanes.p0.egress", pr_egress_ok, EGRESS_WANTED},
+    {"lanes.p1.egress", pr_egress_ok, EGRESS_WANTED},
+    {"lanes.p2.egress", pr_egress_ok, EGRESS_WANTED},
+    {"retry.notification", is_policy,
+     "list:5s,30s, fixed:5s*5, linear:5s*3, exponential:1s..6h*10 or exponential-jitter:... is "
+     "wanted"},
     {"priority.large_minor", is_currency, "currencies are three capitals: CNY"},
     {"priority.small_minor", is_currency, "currencies are three capitals: CNY"},
 };
@@ -151,6 +173,9 @@ static pr_rc_t check_sizes(const pr_config_t *self, pr_error_t *error)
     int nbrokers = pr_config_list(self, "bus.brokers", &brokers);
     if (nbrokers < 1 || nbrokers > 16)
         return blame(self, "bus.brokers", "from one to sixteen are wanted", error);
+    const char *const *networks;
+    if (pr_config_list(self, "http.allow_addresses", &networks) > PR_ALLOW_MAX)
+        return blame(self, "http.allow_addresses", "at most 64 networks are wanted", error);
     if (pr_config_int(self, "http.pool_per_host") > pr_config_int(self, "http.pool_total"))
         return blame(self, "http.pool_per_host", "is larger than http.pool_total", error);
     if (pr_config_size(self, "http.keep_response") > pr_config_size(self, "http.max_response"))

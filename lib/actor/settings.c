@@ -47,7 +47,7 @@ const pr_option_t pr_settings[] = {
      "Multiplies every schedule (retry delays, breaker, max_age), never a Retry-After, timeouts, heartbeats or leases; for demonstrations and tests."},
 
     {"lanes.p0.share", INT, "20", 1, 1000, NO, NO, "Share of worker slots of class P0: large amounts and VIP merchants (N6)."},
-    {"lanes.p0.egress", TEXT, "", 0, 0, NO, NO, "Proxy (http://, socks5h://) or local address that requests of class P0 leave from; empty = none."},
+    {"lanes.p0.egress", TEXT, "", 0, 0, NO, NO, "What requests of class P0 leave through: a proxy ([http|https|socks5|socks5h]://[USER:WORD@]HOST[:PORT]), address:IP (one of this machine's) or interface:NAME; empty = as the machine routes. An endpoint may have its own."},
     {"lanes.p1.share", INT, "10", 1, 1000, NO, NO, "Share of worker slots of class P1: normal (N6)."},
     {"lanes.p1.egress", TEXT, "", 0, 0, NO, NO, "As lanes.p0.egress, for class P1."},
     {"lanes.p2.share", INT, "5", 1, 1000, NO, NO, "Share of worker slots of class P2: small amounts (N6)."},
@@ -77,7 +77,7 @@ const pr_option_t pr_settings[] = {
     {"http.idle_timeout", DURATION, "90s", SECOND, HOUR, NO, NO, "An idle connection is closed after this (N12)."},
     {"http.keepalive", DURATION, "30s", SECOND, HOUR, NO, NO, "Interval of TCP keep-alive probes (N12)."},
     {"http.allow_addresses", LIST, "", 0, 0, NO, NO,
-     "Networks (CIDR) that may be reached although they are private, loopback, link-local or reserved: 127.0.0.1/32 for a sandbox."},
+     "Networks (CIDR, a port may follow: 127.0.0.1:9000) that may be reached although they are private, loopback, link-local or reserved: 127.0.0.1/32 for a sandbox."},
     {"http.allow_plain", BOOL, "false", 0, 0, NO, NO, "Whether http:// URLs may be notified; https:// always may."},
 
     {"endpoint.concurrency", INT, "20", 1, 1000, NO, NO, "Requests in flight to one endpoint at most; an endpoint may have its own (N7)."},
@@ -108,7 +108,7 @@ const pr_option_t pr_settings[] = {
 
     {"retention", DURATION, "90d", DAY, 3650 * DAY, NO, NO, "How long finished notifications and their attempts are kept."},
 
-    {"alerts.webhook", TEXT, "", 0, 0, YES, YES, "URL that gets each alert as a JSON POST; empty = none."},
+    {"alerts.webhook", TEXT, "", 0, 0, YES, YES, "URL that gets each alert as a JSON POST; empty = none. The http.* timeouts and sizes hold for it, http.allow_* do not."},
     {"alerts.dead_letters", INT, "100", 1, 1000000, YES, NO, "More open dead letters than this is an alert of severity page (N19)."},
     {"alerts.scan", DURATION, "5s", 100, HOUR, YES, NO, "How often the dead letters are counted (also at once when one is heard of)."},
 

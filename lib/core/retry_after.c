@@ -2,6 +2,7 @@
 #include "core/retry_after.h"
 
 #include <string.h>
+#include <strings.h>
 
 typedef struct {
     const uint8_t *at, *end;
@@ -29,10 +30,11 @@ static pr_bytes_t trim(pr_bytes_t value)
     return value;
 }
 
+/* In any case: names and zone are ASCII. */
 static bool take(cursor_t *self, const char *text)
 {
     size_t len = strlen(text);
-    if ((size_t)(self->end - self->at) < len || memcmp(self->at, text, len) != 0)
+    if ((size_t)(self->end - self->at) < len || strncasecmp((const char *)self->at, text, len) != 0)
         return false;
     self->at += len;
     return true;
@@ -61,6 +63,16 @@ static bool take_digits(cursor_t *self, int count, int *out)
     self->at += count;
     *out = value;
     return true;
+}
+
+static bool take_day(cursor_t *self, int *day)
+{
+    return take_digits(self, 2, day) || take_digits(self, 1, day);
+}
+
+static bool take_zone(cursor_t *self)
+{
+    return take(self, " GMT") || take(self, " UTC");
 }
 
 static bool take_month(cursor_t *self, int *month)
@@ -116,18 +128,18 @@ static int64_t to_seconds(const date_t *d)
 /* Sun, 06 Nov 1994 08:49:37 GMT */
 static bool read_imf_fixdate(cursor_t c, date_t *d)
 {
-    return take_name(&c, short_days, 7) >= 0 && take(&c, ", ") && take_digits(&c, 2, &d->day) &&
+    return take_name(&c, short_days, 7) >= 0 && take(&c, ", ") && take_day(&c, &d->day) &&
            take(&c, " ") && take_month(&c, &d->month) && take(&c, " ") && take_year(&c, &d->year) &&
-           take(&c, " ") && take_time(&c, d) && take(&c, " GMT") && c.at == c.end;
+           take(&c, " ") && take_time(&c, d) && take_zone(&c) && c.at == c.end;
 }
 
 /* Sunday, 06-Nov-94 08:49:37 GMT; the year is 0..99 afterwards. */
 static bool read_rfc850(cursor_t c, date_t *d)
 {
     int year;
-    bool ok = take_name(&c, long_days, 7) >= 0 && take(&c, ", ") && take_digits(&c, 2, &d->day) &&
+    bool ok = take_name(&c, long_days, 7) >= 0 && take(&c, ", ") && take_day(&c, &d->day) &&
               take(&c, "-") && take_month(&c, &d->month) && take(&c, "-") &&
-              take_digits(&c, 2, &year) && take(&c, " ") && take_time(&c, d) && take(&c, " GMT") &&
+              take_digits(&c, 2, &year) && take(&c, " ") && take_time(&c, d) && take_zone(&c) &&
               c.at == c.end;
     if (ok)
         d->year = year;
@@ -138,8 +150,7 @@ static bool read_rfc850(cursor_t c, date_t *d)
 static bool read_asctime(cursor_t c, date_t *d)
 {
     return take_name(&c, short_days, 7) >= 0 && take(&c, " ") && take_month(&c, &d->month) &&
-           take(&c, " ") &&
-           (take(&c, " ") ? take_digits(&c, 1, &d->day) : take_digits(&c, 2, &d->day)) &&
+           take(&c, " ") && (take(&c, " ") ? take_digits(&c, 1, &d->day) : take_day(&c, &d->day)) &&
            take(&c, " ") && take_time(&c, d) && take(&c, " ") && take_year(&c, &d->year) &&
            c.at == c.end;
 }

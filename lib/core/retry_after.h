@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The Retry-After response header (RFC 9110 section 10.2.3): whole seconds, or one of the three
- * forms of HTTP-date (section 5.6.7), IMF-fixdate, RFC 850 and asctime. It is a floor: the next try
- * is never earlier than asked, unless the asked time is above our cap (P6: 24 h).
+ * forms of HTTP-date (section 5.6.7), IMF-fixdate, RFC 850 and asctime. What cannot be misread is
+ * taken too: names and zone in any case, UTC for GMT, a day of one digit. It is a floor: the next
+ * try is never earlier than asked, unless the asked time is above our cap (P6: 24 h).
  */
 #ifndef PR_CORE_RETRY_AFTER_H
 #define PR_CORE_RETRY_AFTER_H

@@ -126,6 +126,9 @@ typedef void pr_db_result_fn(void *arg, pr_rc_t rc, const pr_rows_t *rows, const
 PR_CHECK pr_rc_t pr_db_query(pr_db_t *self, int index, const pr_params_t *params,
                              pr_db_result_fn *fn, void *arg);
 
+/* Whether libpq can read it: a URI or a list of keyword=value. Nobody is asked. */
+bool pr_db_url_ok(const char *url);
+
 /* ---- blocking, for the command line only (cli/, migrate): text SQL is allowed here for
  * migration files ---- */
 typedef struct pr_db_sync_t pr_db_sync_t;

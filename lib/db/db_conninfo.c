@@ -57,6 +57,13 @@ static bool given(const pr_conninfo_t *self, const char *key)
     return false;
 }
 
+bool pr_db_url_ok(const char *url)
+{
+    PQconninfoOption *parsed = PQconninfoParse(url, NULL);
+    PQconninfoFree(parsed);
+    return parsed != NULL;
+}
+
 pr_rc_t pr_conninfo_init(pr_conninfo_t *self, const char *url, const char *application_name,
                          int turn, pr_error_t *error)
 {

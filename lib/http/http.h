@@ -127,8 +127,7 @@ typedef struct {
     pr_bytes_t body;    /* BORROWED until done is called */
     int64_t total_ms;   /* 0: the limit's */
     const char *ca_pem; /* trust these certificates only; NULL or "": the system's; copied */
-    const char *egress; /* NULL or "": direct; "http://", "https://", "socks5://", "socks5h://":
-                          * that proxy; "address:IP" or "interface:NAME": from there; copied */
+    const char *egress; /* NULL or what pr_egress_ok (core/egress.h) takes; copied */
     bool http2;         /* offer HTTP/2 in TLS (ALPN); else HTTP/1.1 */
     bool fresh;         /* a connection of its own, not used again: never sent twice */
     pr_http_done_fn *done;
@@ -166,7 +165,5 @@ pr_http_stats_t pr_http_stats(const pr_http_t *self);
 /* "connect_timeout" ...; "" for PR_HTTP_OK. At most 32 bytes. */
 const char *pr_http_error_name(pr_http_error_t error);
 pr_http_fault_t pr_http_error_fault(pr_http_error_t error);
-/* True when text is an egress that pr_http_start takes; "" is. */
-bool pr_http_egress_ok(const char *text);
 
 #endif

@@ -11,6 +11,9 @@
  */
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/clock.h"
+#include "core/egress.h"
+#include "core/retry_after.h"
 #include "http/http_internal.h"
 
 #include <errno.h>
@@ -60,6 +63,15 @@ static bool length_is_bad(const char *line, size_t len)
     return digits == 0 || digits > 18;
 }
 
+/* -1: nothing that can be read. */
+static int64_t asked_ms(const char *value)
+{
+    int64_t ms = -1;
+    int64_t now_s = pr_clock_wall_us() / 1000000;
+    return pr_retry_after_parse(pr_bytes_text(value), now_s, INT64_MAX, &ms) ? ms : -1;
+}
+
+/* Of several the longest wait counts. */
 static void keep_retry_after(transfer_t *self, const char *line, size_t len)
 {
     static const char name[] = "retry-after:";
@@ -68,14 +80,17 @@ static void keep_retry_after(transfer_t *self, const char *line, size_t len)
         return;
     const char *value = line + name_len;
     const char *end = line + len;
+    char found[RETRY_AFTER_MAX];
     while (value < end && (*value == ' ' || *value == '\t'))
         value++;
     while (end > value && (end[-1] == '\r' || end[-1] == '\n' || end[-1] == ' '))
         end--;
     size_t take = (size_t)(end - value);
     take = take < RETRY_AFTER_MAX - 1 ? take : RETRY_AFTER_MAX - 1;
-    memcpy(self->retry_after, value, take);
-    self->retry_after[take] = '\0';
+    memcpy(found, value, take);
+    found[take] = '\0';
+    if (self->retry_after[0] == '\0' || asked_ms(found) > asked_ms(self->retry_after))
+        memcpy(self->retry_after, found, take + 1);
 }
 
 /* Headers are over: this connection is idle in a moment. If the pool is full it is not to join it.
@@ -106,6 +121,8 @@ static size_t on_header(char *line, size_t size, size_t count, void *arg)
     if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
         self->retry_after[0] = '\0'; /* the final response's counts, not a 1xx one's */
         self->headers_whole = false;
+    } else if (self->headers_whole) {
+        return len; /* a trailer field: no header (RFC 9110, 6.5.1) */
     } else if (len <= 2) {
         self->headers_whole = true;
         decide_reuse(self);
@@ -338,16 +355,10 @@ static bool is_proxy(const char *egress)
            after_prefix(egress, "socks5://") != NULL || after_prefix(egress, "socks5h://") != NULL;
 }
 
-bool pr_http_egress_ok(const char *text)
-{
-    return text[0] == '\0' || is_proxy(text) || after_prefix(text, "address:") != NULL ||
-           after_prefix(text, "interface:") != NULL;
-}
-
 static pr_rc_t set_egress(transfer_t *self, const char *egress, pr_error_t *error)
 {
     egress = egress == NULL ? "" : egress;
-    if (!pr_http_egress_ok(egress))
+    if (!pr_egress_ok(egress))
         return pr_error_set(error, PR_BAD, "http", "",
                             "egress must be http://, https://, socks5://, socks5h://, "
                             "address:IP or interface:NAME");

@@ -284,11 +284,6 @@ pr_http_stats_t pr_http_stats(const pr_http_t *self)
     return (pr_http_stats_t){0};
 }
 
-bool pr_http_egress_ok(const char *text)
-{
-    return text[0] == '\0';
-}
-
 /* ---- the notifier's other edges ---- */
 
 struct pr_secrets_t {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "actor/actor_private.h"
 #include "base/alloc.h"
+#include "tests/support/egress_cases.h"
 
 #include <criterion/criterion.h>
 
@@ -90,6 +91,24 @@ static const struct {
     {"a part longer than the whole", "http: {connect_timeout: 11s}\n",
      "http.connect_timeout: is longer"},
     {"a host's pool above the total", "http: {pool_per_host: 201}\n", "http.pool_total"},
+    {"a database that is neither URI nor keywords", "database:\n  url: nonsense\n",
+     "t.yaml:2: database.url: a libpq URI"},
+    {"a retry policy that is none", "retry:\n  notification: nonsense\n",
+     "t.yaml:2: retry.notification: list:5s,30s"},
+    {"a retry policy without tries", "retry: {notification: \"fixed:5s*0\"}\n", "list:5s,30s"},
+    {"an egress that lacks its word", "lanes:\n  p1:\n    egress: 127.0.0.1\n",
+     "t.yaml:3: lanes.p1.egress: [http|https|socks5|socks5h]://"},
+    {"a webhook of another kind", "alerts: {webhook: \"ftp://h/\"}\n", "alerts.webhook: https://"},
+    {"a webhook with a password, which lib/http refuses", "alerts: {webhook: \"http://a:b@h/\"}\n",
+     "t.yaml:1: alerts.webhook"},
+    {"a webhook's port that is none", "alerts: {webhook: \"http://h:x/\"}\n", "alerts.webhook"},
+    {"a network with bits below its prefix", "http: {allow_addresses: [10.0.0.1/8]}\n",
+     "networks as"},
+    {"a broker's path that is too long for the sockets behind it",
+     "bus: {brokers: [\"ipc:///a23456789/b23456789/c23456789/d23456789/e23456789/f23456789/"
+     "g23456789/h23456789/i23456789/j23456789\"]}\n",
+     "to 99 bytes"},
+    {"a breaker's port that is none", "bus: {breaker: \"tcp://h:70000\"}\n", "bus.breaker: ipc"},
     {"a session that ends between heartbeats", "scheduler: {heartbeat: 3s}\n", "three times"},
 };
 
@@ -102,6 +121,24 @@ Test(options, every_mistake_is_refused_with_file_and_line)
         cr_expect(rc == PR_BAD && config == NULL, "%s: taken", refused[i].sentence);
         cr_expect(strstr(error.text, refused[i].says) != NULL, "%s: \"%s\"", refused[i].sentence,
                   error.text);
+        pr_config_destroy(&config);
+    }
+}
+
+Test(options, lanes_take_the_egresses_that_the_doors_take)
+{
+    static const char *const keys[] = {"lanes.p0.egress", "lanes.p1.egress", "lanes.p2.egress"};
+    for (size_t i = 0; i < PR_COUNT(egress_cases) * PR_COUNT(keys); i++) {
+        const char *key = keys[i % PR_COUNT(keys)];
+        PR_CLEANUP_FREE char *set =
+            pr_asprintf("%s=%s", key, egress_cases[i / PR_COUNT(keys)].text);
+        const char *const overrides[] = {set, NULL};
+        pr_config_t *config = NULL;
+        pr_error_t error = {0};
+        pr_rc_t rc = load("", overrides, &config, &error);
+        cr_expect_eq(rc, egress_cases[i / PR_COUNT(keys)].ok ? PR_OK : PR_BAD, "%s: %s", set,
+                     egress_cases[i / PR_COUNT(keys)].sentence);
+        cr_expect(rc == PR_OK || strstr(error.text, key) != NULL, "%s", error.text);
         pr_config_destroy(&config);
     }
 }
@@ -131,7 +168,7 @@ Test(options, deep_and_large_files_are_refused)
 /* ---- what is taken ---- */
 
 static const char whole_file[] = "# everything that a reader may write\n"
-                                 "database: {url: 'postgresql://a,b/x?y=1'}\n"
+                                 "database: {url: 'postgresql://a,b/x?user=y'}\n"
                                  "bus:\n"
                                  "  brokers: ['ipc:///run/x/b1', tcp://10.0.0.1:7000]\n"
                                  "lease: \"3m\"\n"
@@ -157,7 +194,7 @@ Test(options, every_type_reads_back)
     pr_config_t *c = NULL;
     pr_error_t error = {0};
     cr_assert(load(whole_file, NULL, &c, &error) == PR_OK, "%s", error.text);
-    cr_expect_str_eq(pr_config_text(c, "database.url"), "postgresql://a,b/x?y=1");
+    cr_expect_str_eq(pr_config_text(c, "database.url"), "postgresql://a,b/x?user=y");
     cr_expect_eq(pr_config_duration_ms(c, "lease"), 180000);
     cr_expect_eq(pr_config_scaled_ms(c, "breaker.open"), 300);
     cr_expect_eq(pr_config_int(c, "lanes.p0.share"), 7);

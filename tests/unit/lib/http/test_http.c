@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "http/http.h"
+#include "tests/support/egress_cases.h"
 
 #include <criterion/criterion.h>
 
@@ -238,6 +239,22 @@ Test(http, answers_are_told_as_they_came)
          "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n"
          "Content-Length: 0\r\n\r\n",
          false, 302, PR_HTTP_OK, "", ""},
+        {"two of Retry-After: the longer wait",
+         "HTTP/1.1 429 x\r\nRetry-After: 120\r\n"
+         "Retry-After: 5\r\nContent-Length: 0\r\n\r\n",
+         false, 429, PR_HTTP_OK, "", "120"},
+        {"in whichever order",
+         "HTTP/1.1 429 x\r\nRetry-After: 5\r\n"
+         "Retry-After: 120\r\nContent-Length: 0\r\n\r\n",
+         false, 429, PR_HTTP_OK, "", "120"},
+        {"one that says nothing counts less",
+         "HTTP/1.1 429 x\r\nRetry-After: soon\r\n"
+         "Retry-After: 0\r\nRetry-After: later\r\nContent-Length: 0\r\n\r\n",
+         false, 429, PR_HTTP_OK, "", "0"},
+        {"a trailer field is no header",
+         "HTTP/1.1 429 x\r\nRetry-After: 5\r\n"
+         "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nRetry-After: 600\r\n\r\n",
+         false, 429, PR_HTTP_OK, "a", "5"},
         {"Retry-After in any case",
          "HTTP/1.1 503 Busy\r\nRETRY-after:  120 \r\n"
          "Content-Length: 0\r\n\r\n",
@@ -559,6 +576,23 @@ Test(http, malformed_requests_are_refused_or_told)
             run_until(http, &seen.done, 1);
         cr_expect_eq(seen.error, cases[i].error, "%s: %s", cases[i].sentence,
                      pr_http_error_name(seen.error));
+        pr_http_destroy(&http);
+    }
+}
+
+Test(http, takes_the_egresses_that_the_doors_take)
+{
+    for (size_t i = 0; i < PR_COUNT(egress_cases); i++) {
+        pr_http_t *http = pr_http_new(&patient);
+        seen_t seen = {0};
+        pr_error_t error;
+        pr_http_request_t request = {.url = "http://192.0.2.1/",
+                                     .egress = egress_cases[i].text,
+                                     .done = on_done,
+                                     .arg = &seen};
+        pr_rc_t rc = pr_http_start(http, &request, pr_clock_mono_ms(), &error);
+        cr_expect_eq(rc, egress_cases[i].ok ? PR_OK : PR_BAD, "%s: %s", egress_cases[i].text,
+                     egress_cases[i].sentence);
         pr_http_destroy(&http);
     }
 }
