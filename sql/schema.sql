@@ -772,6 +772,7 @@ CREATE TABLE postrider.endpoint (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    paused_until timestamp with time zone,
     CONSTRAINT endpoint_concurrency_check CHECK (((concurrency >= 1) AND (concurrency <= 1000))),
     CONSTRAINT endpoint_forced_check CHECK ((forced = ANY (ARRAY['open'::text, 'closed'::text]))),
     CONSTRAINT endpoint_max_age_ms_check CHECK ((max_age_ms > 0)),
@@ -891,6 +892,24 @@ BEGIN
 END $_$;
 
 ALTER FUNCTION postrider.endpoint_patch(e postrider.endpoint, settings jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_pause(bigint, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_pause(id bigint, ms bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    until CONSTANT timestamptz := clock_timestamp() + least(ms, 604800000) * interval '1 ms';
+BEGIN
+    UPDATE postrider.endpoint AS e SET paused_until = until
+    WHERE e.id = endpoint_pause.id AND (e.paused_until IS NULL OR e.paused_until < until);
+    RETURN FOUND;
+END $$;
+
+ALTER FUNCTION postrider.endpoint_pause(id bigint, ms bigint) OWNER TO postrider_owner;
 
 --
 -- Name: endpoint_recovered(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1520,10 +1539,8 @@ BEGIN
     lock_key := ('x' || left(id::text, 8) || right(id::text, 8))::bit(64)::bigint;
     PERFORM pg_advisory_lock(lock_key);
     INSERT INTO postrider.session (id, lock_key, pid, address) VALUES (id, lock_key, pg_backend_pid(), coalesce(address, ''));
-    -- It owns nothing yet, so it bounds nothing: until its second beat after an acquisition each shard's own low counts
-    -- (end_session). With the beginning of each class here, the next owner would read all that waits.
     INSERT INTO postrider.heartbeat (session, beat, low)
-    VALUES (id, 0, array_fill(9223372036854775807, ARRAY[3]));
+    VALUES (id, 0, ARRAY[0, 1::bigint << 56, 2::bigint << 56]);
 END $$;
 
 ALTER FUNCTION postrider.open_session(address text, OUT id uuid, OUT lock_key bigint) OWNER TO postrider_owner;
@@ -2774,7 +2791,7 @@ CREATE VIEW postrider.notification_status AS
     (d.class)::integer AS priority,
     d.status,
         CASE
-            WHEN ((d.status = 'pending'::text) AND ((e.state = 'disabled'::text) OR (e.forced = 'open'::text) OR ((e.forced IS NULL) AND (EXISTS ( SELECT
+            WHEN ((d.status = 'pending'::text) AND ((e.state = 'disabled'::text) OR (e.forced = 'open'::text) OR (e.paused_until > now()) OR ((e.forced IS NULL) AND (EXISTS ( SELECT
                FROM postrider.breaker_open b
               WHERE ((b.endpoint = d.endpoint) AND (b.until > now()))))))) THEN 'held'::text
             ELSE d.phase
@@ -3681,6 +3698,13 @@ GRANT ALL ON FUNCTION postrider.endpoint_mark_open(id bigint, open_ms bigint) TO
 --
 
 REVOKE ALL ON FUNCTION postrider.endpoint_patch(e postrider.endpoint, settings jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION endpoint_pause(id bigint, ms bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_pause(id bigint, ms bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.endpoint_pause(id bigint, ms bigint) TO postrider_scheduler;
 
 --
 -- Name: FUNCTION endpoint_recovered(id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -567,8 +567,10 @@ void pr_sched_outcome(pr_sched_t *self, int64_t seq, uint64_t salt, uint32_t att
     if (retry_after_ms > self->config.retry_after_cap_ms)
         retry_after_ms = self->config.retry_after_cap_ms;
     endpoint_seen(self, endpoint, job, result, now_ms);
-    if (result == PR_OUTCOME_THROTTLED && now_ms + retry_after_ms > endpoint->paused_until_ms)
+    if (result == PR_OUTCOME_THROTTLED && now_ms + retry_after_ms > endpoint->paused_until_ms) {
         endpoint->paused_until_ms = now_ms + retry_after_ms;
+        sched_emit(self, PR_SCHED_PAUSE, endpoint)->delay_ms = retry_after_ms;
+    }
     if (result == PR_OUTCOME_GONE && !endpoint->gone && endpoint->spec.active) {
         /* once its row says so, a late 410 is no news: it would outlive the row's next change */
         endpoint->gone = true;

@@ -65,6 +65,7 @@ typedef struct {
     uint32_t concurrency; /* window's upper end */
     double rate_per_s;    /* 0 = unlimited */
     int64_t max_age_ms;
+    int64_t paused_until_ms; /* Retry-After, as its row has it; 0 = never asked */
     pr_retry_policy_t retry; /* scaled */
 } pr_sched_endpoint_t;
 
@@ -114,6 +115,7 @@ typedef enum {
     PR_SCHED_EXPIRE,  /* expire_held for the endpoint */
     PR_SCHED_STALE,   /* outcome of a token that is nobody's any more: log it, acknowledge it */
     PR_SCHED_BREAKER, /* the endpoint's breaker moved: from, to */
+    PR_SCHED_PAUSE,   /* Retry-After: keep a pause of delay_ms with the endpoint */
     PR_SCHED_GONE,    /* the endpoint answered 410: it is held, have it switched off */
     PR_SCHED_FREE,    /* free this payload (`outcome` holds it) */
 } pr_sched_action_kind_t;

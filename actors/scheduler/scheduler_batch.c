@@ -291,6 +291,7 @@ static void fill(columns_t *c, int i, const result_t *result)
 
 static void send_batch(io_t *io, batch_t *batch)
 {
+    endpoints_flush_pauses(io);
     int n = batch->count;
     memcpy(batch->session, io->session, sizeof batch->session);
     columns_t c = columns_new(n);
@@ -322,13 +323,32 @@ static void send_batch(io_t *io, batch_t *batch)
 
 /* ---- gathering ---- */
 
+/* The statement takes one result a seq. A stray outcome (of a job that we never had in memory) may have the seq of another
+ * job: one that a fail-over undid, whose number was given out again. */
+static bool has_seq(const batch_t *batch, int64_t seq)
+{
+    for (int i = 0; i < batch->count; i++)
+        if (batch->results[i].action.seq == seq)
+            return true;
+    return false;
+}
+
 void batch_add(io_t *io, const pr_sched_action_t *action)
 {
+    if (io->pending && (action->stray || io->pending->strays) &&
+        has_seq(io->pending, action->seq)) {
+        batch_t *first = PR_STEAL(io->pending);
+        if (io->session_state == SESSION_LIVE)
+            send_batch(io, first);
+        else
+            keep(io, first, false);
+    }
     if (!io->pending) {
         io->pending = batch_new(io, (int)io->batch_max);
         io->pending_since_ms = io->now_ms;
     }
     io->pending->results[io->pending->count++] = (result_t){.action = *action};
+    io->pending->strays = io->pending->strays || action->stray;
     io->unwritten++;
     if (io->pending->count == (int)io->batch_max)
         batch_flush(io, true);
@@ -435,13 +455,13 @@ void batch_flush_dates(io_t *io)
         io->dates_written = count;
 }
 
-/* Where a new owner must begin to look for first tries, were we to die now. Who owns nothing bounds nothing: until the second
- * beat after an acquisition end_session() goes by each shard's own low as well. */
+/* Where a new owner must begin to look for first tries, were we to die now. */
 void batch_low(const io_t *io, int64_t low[PR_SCHED_CLASSES])
 {
     static const uint8_t none[32] = {0};
-    bool leaving = memcmp(io->leaving, none, sizeof none) != 0,
-         owner = memcmp(io->owned, none, sizeof none) != 0;
+    bool leaving = memcmp(io->leaving, none, sizeof none) != 0;
+    /* A second beat since an acquisition that is not answered (session_close sends one): end_session() may trust it. */
+    bool beside = io->acquiring && io->beating;
     pr_sched_low(io->sched, low);
     for (int i = 0; i < io->ndates; i++)
         if (io->dates[i].seq < low[io->dates[i].class_no])
@@ -450,9 +470,8 @@ void batch_low(const io_t *io, int64_t low[PR_SCHED_CLASSES])
         int64_t next = io->cursors_known ? io->cursor[c] + 1 : INT64_MAX;
         if (io->adoption.active && io->adoption.lo[c] + 1 < next)
             next = io->adoption.lo[c] + 1; /* not read yet */
-        bool unread = next == INT64_MAX && owner;
-        if (unread || io->owned_unknown) /* shards may be ours whose low we never saw */
-            next = (int64_t)c << CLASS_SHIFT;
+        if (next == INT64_MAX || beside || io->owned_unknown)
+            next = (int64_t)c << CLASS_SHIFT; /* shards may be ours whose low we never saw */
         if (leaving && io->leave_low[c] < next)
             next = io->leave_low[c]; /* born since in shards that we give up: nobody read it */
         if (next < low[c])

@@ -22,6 +22,7 @@ endpoint_t *endpoint_new(pr_sched_t *self, const pr_sched_endpoint_t *spec, int6
     endpoint->wake_at_ms = INT64_MAX;
     endpoint->expire_at_ms = INT64_MAX;
     endpoint->gone = spec->gone;
+    endpoint->paused_until_ms = spec->paused_until_ms;
     for (int class_no = 0; class_no < PR_SCHED_CLASSES; class_no++)
         endpoint->db_due_ms[class_no] = INT64_MAX;
     pr_breaker_init(&endpoint->breaker, self->config.breaker_threshold,
@@ -92,6 +93,8 @@ void endpoint_update(pr_sched_t *self, endpoint_t *endpoint, const pr_sched_endp
         pr_bucket_change(&endpoint->bucket, spec->rate_per_s, 1, now_ms);
     if (was.forced != spec->forced)
         apply_force(self, endpoint, (int)spec->forced, now_ms);
+    if (spec->paused_until_ms > endpoint->paused_until_ms)
+        endpoint->paused_until_ms = spec->paused_until_ms;
     if (!spec->active)
         endpoint->gone = false; /* its row says so by itself now */
     if (!was.active && spec->active) {

@@ -37,6 +37,7 @@ enum {
     COL_HTTP2,
     COL_ACTIVE,
     COL_FORCED,
+    COL_PAUSED_FOR_MS,
 };
 
 void endpoint_row_destroy(endpoint_row_t **row_ptr)
@@ -123,6 +124,9 @@ static endpoint_row_t *read_row(io_t *io, const pr_rows_t *rows, int at)
         .max_age_ms = pr_rows_null(rows, at, COL_MAX_AGE_MS)
                           ? io->max_age_ms
                           : scaled(io, pr_rows_i64(rows, at, COL_MAX_AGE_MS)),
+        .paused_until_ms = pr_rows_null(rows, at, COL_PAUSED_FOR_MS)
+                               ? 0
+                               : io->now_ms + pr_rows_i64(rows, at, COL_PAUSED_FOR_MS),
     };
     row->merchant_id = pr_strdup(pr_rows_text(rows, at, COL_MERCHANT_ID));
     row->url = pr_strdup(pr_rows_text(rows, at, COL_URL));
@@ -199,4 +203,75 @@ void rows_claim_shard(io_t *io, int shard)
     while ((row = pr_map_next(io->endpoints, &cursor, NULL)))
         if (row->spec.shard == shard)
             pr_sched_set_endpoint(io->sched, &row->spec, io->now_ms);
+}
+
+/* ---- pauses (Retry-After) ---- */
+
+#define PAUSES_AT_ONCE 256
+
+typedef struct {
+    io_t *io;
+    int count;
+    uint32_t epoch;
+} pauses_sent_t;
+
+void endpoints_pause(io_t *io, int64_t endpoint_id, int64_t ms)
+{
+    if (io->npauses == io->pauses_room) {
+        io->pauses_room = io->pauses_room ? io->pauses_room * 2 : 64;
+        io->pauses = pr_realloc(io->pauses, (size_t)io->pauses_room, sizeof *io->pauses);
+    }
+    io->pauses[io->npauses++] = (pause_t){endpoint_id, io->now_ms + ms};
+    endpoint_row_t *row = pr_map_get(io->endpoints, (uint64_t)endpoint_id);
+    if (row && row->spec.paused_until_ms < io->now_ms + ms)
+        row->spec.paused_until_ms = io->now_ms + ms;
+}
+
+static void on_paused(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    pauses_sent_t *sent = arg;
+    io_t *io = sent->io;
+    (void)rows;
+    bool ours = sent->epoch == io->pauses_epoch;
+    int count = sent->count;
+    pr_free(sent);
+    if (rc != PR_OK) {
+        if (rc == PR_AGAIN)
+            pr_log_error(PR_LOG_WARN, "rows.statement_failed", error);
+        else
+            pr_actor_fail(io->actor, PR_FATAL, error);
+        io->pauses_epoch++; /* all again, in their order: a second time changes nothing */
+        io->pauses_sent = 0;
+        return;
+    }
+    if (!ours)
+        return;
+    io->npauses -= count;
+    io->pauses_sent -= count;
+    memmove(io->pauses, io->pauses + count, (size_t)io->npauses * sizeof *io->pauses);
+}
+
+void endpoints_flush_pauses(io_t *io)
+{
+    while (io->npauses > io->pauses_sent && io->session_state == SESSION_LIVE) {
+        const pause_t *from = io->pauses + io->pauses_sent;
+        int left = io->npauses - io->pauses_sent,
+            count = left < PAUSES_AT_ONCE ? left : PAUSES_AT_ONCE;
+        int64_t ids[PAUSES_AT_ONCE], ms[PAUSES_AT_ONCE];
+        for (int i = 0; i < count; i++) {
+            ids[i] = from[i].endpoint_id;
+            ms[i] = from[i].until_ms - io->now_ms;
+        }
+        pr_params_clear(io->params);
+        pr_params_add_i64_array(io->params, ids, NULL, count);
+        pr_params_add_i64_array(io->params, ms, NULL, count);
+        pauses_sent_t *sent = PR_NEW(pauses_sent_t);
+        *sent = (pauses_sent_t){io, count, io->pauses_epoch};
+        if (pr_db_query(io->db, PR_SQL_SCHEDULER_PAUSE_ENDPOINTS, io->params, on_paused, sent) !=
+            PR_OK) {
+            pr_free(sent);
+            return;
+        }
+        io->pauses_sent += count;
+    }
 }

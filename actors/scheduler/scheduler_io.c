@@ -59,6 +59,9 @@ void io_actions(io_t *io)
                         pr_breaker_state_name(action.to), action.failures, action.held);
             bus_fact_breaker(io, &action);
             break;
+        case PR_SCHED_PAUSE:
+            endpoints_pause(io, action.endpoint_id, action.delay_ms);
+            break;
         case PR_SCHED_GONE:
             bus_fact_gone(io, action.endpoint_id);
             break;
@@ -277,6 +280,7 @@ static void stop(void **io_ptr)
     bus_stop(io);
     pr_params_destroy(&io->params);
     pr_free(io->dates);
+    pr_free(io->pauses);
     pr_free(io->kept);
     pr_free(io);
     *io_ptr = NULL;

@@ -66,6 +66,7 @@ typedef struct {
 typedef struct batch_t {
     struct io_t *io;
     uint8_t session[16]; /* it was sent under */
+    bool strays;         /* some are */
     int count;
     result_t results[];
 } batch_t;
@@ -111,6 +112,10 @@ typedef struct {
     int64_t seq, salt, endpoint_id;
     uint8_t class_no;
 } date_t;
+
+typedef struct {
+    int64_t endpoint_id, until_ms;
+} pause_t;
 
 typedef enum { SESSION_NONE = 0, SESSION_OPENING, SESSION_RESUMING, SESSION_LIVE } session_state_t;
 
@@ -223,6 +228,9 @@ typedef struct io_t {
     date_t
         *dates; /* first tries that are to get a due time; the first dates_written are under way */
     int ndates, dates_room, dates_written;
+    pause_t *pauses; /* Retry-After, to be kept in Postgres; the first pauses_sent are under way */
+    int npauses, pauses_room, pauses_sent;
+    uint32_t pauses_epoch; /* answers to what was sent in an earlier one say nothing */
     acks_t acks[32];
     int nacks;
 
@@ -303,6 +311,8 @@ void rows_forget(io_t *io);
 void rows_reconnect(io_t *io);
 const endpoint_row_t *rows_endpoint(const io_t *io, int64_t id);
 void endpoint_row_destroy(endpoint_row_t **row);
+void endpoints_pause(io_t *io, int64_t endpoint_id, int64_t ms); /* until a flush it is ours only */
+void endpoints_flush_pauses(io_t *io);      /* before the batches whose outcomes ask for them */
 void rows_claim_shard(io_t *io, int shard); /* its endpoints are the scheduler's now */
 
 /* scheduler_batch.c */

@@ -85,6 +85,7 @@ static void on_acquired(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_e
     }
     pr_log_info("session.shards_taken", "shards=%d former_owner=%d", pr_rows_count(rows),
                 adoption->former);
+    rows_load_endpoints(io); /* what the former owner wrote last is known before anything goes */
     rows_adopt(io);
 }
 

@@ -15,10 +15,8 @@ BEGIN
     lock_key := ('x' || left(id::text, 8) || right(id::text, 8))::bit(64)::bigint;
     PERFORM pg_advisory_lock(lock_key);
     INSERT INTO postrider.session (id, lock_key, pid, address) VALUES (id, lock_key, pg_backend_pid(), coalesce(address, ''));
-    -- It owns nothing yet, so it bounds nothing: until its second beat after an acquisition each shard's own low counts
-    -- (end_session). With the beginning of each class here, the next owner would read all that waits.
     INSERT INTO postrider.heartbeat (session, beat, low)
-    VALUES (id, 0, array_fill(9223372036854775807, ARRAY[3]));
+    VALUES (id, 0, ARRAY[0, 1::bigint << 56, 2::bigint << 56]);
 END $$;
 
 -- Is the advisory lock of a session held by the backend that its row names? Not held: its connection is gone.

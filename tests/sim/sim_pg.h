@@ -66,6 +66,7 @@ typedef struct {
 
 typedef struct {
     int64_t id, tx, failing_since_us; /* 0: not failing */
+    int64_t paused_until_us;          /* 0: never */
     int merchant, shard;
     bool active;
     int64_t off_us; /* when it was switched off, in the world's time */

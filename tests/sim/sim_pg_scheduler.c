@@ -57,7 +57,7 @@ pr_rc_t pg_open_session(sim_backend_t *backend, const pr_params_t *params, pr_ro
     }
     snprintf(session->address, sizeof session->address, "%s", sim_param_text(params, 0));
     for (int c = 0; c < SIM_CLASSES; c++)
-        session->low[c] = INT64_MAX;
+        session->low[c] = (int64_t)c << CLASS_SHIFT_SIM;
     pg_lock(index, backend->pid);
     pg_commit(backend->async);
     sim_trace("db: session %d opens on backend %d", index, backend->pid);
@@ -451,7 +451,7 @@ pr_rc_t pg_load_endpoints(sim_backend_t *backend, const pr_params_t *params, pr_
     int64_t since = strtoll(sim_param_text(params, 0), NULL, 10);
     char horizon[24];
     snprintf(horizon, sizeof horizon, "%" PRId64, pg_snapshot().xmin);
-    *rows = sim_rows_new(20);
+    *rows = sim_rows_new(21);
     for (int i = 0; i < pg.endpoints_count; i++) {
         const endpoint_tuple_t *endpoint = &pg.endpoints[i];
         if (endpoint->tx < since)
@@ -471,11 +471,39 @@ pr_rc_t pg_load_endpoints(sim_backend_t *backend, const pr_params_t *params, pr_
         sim_row_text(*rows, 14, "{}");
         sim_row_bool(*rows, 17, false);
         sim_row_bool(*rows, 18, endpoint->active || strcmp(endpoint->reason, "failing") == 0);
+        if (endpoint->paused_until_us > 0)
+            sim_row_i64(*rows, 20, (endpoint->paused_until_us - pg_now_us()) / 1000);
     }
     if (pr_rows_count(*rows) == 0) {
         sim_rows_add(*rows);
         sim_row_text(*rows, 0, horizon);
     }
+    return PR_OK;
+}
+
+pr_rc_t pg_pause_endpoints(sim_backend_t *backend, const pr_params_t *params, pr_rows_t **rows,
+                           pr_error_t *error)
+{
+    (void)error;
+    int count;
+    const int64_t *ids = sim_param_i64s(params, 0, &count), *ms = sim_param_i64s(params, 1, NULL);
+    int64_t longer = 0;
+    for (int i = 0; i < count; i++) {
+        endpoint_tuple_t *endpoint = pg_endpoint(ids[i]);
+        int64_t until_us = pg_now_us() + ms[i] * 1000;
+        if (!endpoint || endpoint->paused_until_us >= until_us)
+            continue;
+        int64_t xid = pg_xid();
+        PG_TOUCH(*endpoint);
+        endpoint->paused_until_us = until_us;
+        endpoint->tx = xid;
+        longer++;
+    }
+    if (longer > 0)
+        pg_commit(backend->async);
+    *rows = sim_rows_new(1);
+    sim_rows_add(*rows);
+    sim_row_i64(*rows, 0, longer);
     return PR_OK;
 }
 
@@ -728,6 +756,7 @@ static const struct {
     {"scheduler.open_session", pg_open_session},
     {"scheduler.owned_shards", pg_owned_shards},
     {"scheduler.page_due", pg_page_due},
+    {"scheduler.pause_endpoints", pg_pause_endpoints},
     {"scheduler.prove_reader", pg_prove_reader},
     {"scheduler.release_shards", pg_release_shards},
     {"scheduler.resume_session", pg_resume_session},

@@ -15,6 +15,6 @@ sim_statement_fn pg_set_session, pg_follow_timeline, pg_check_cluster, pg_peek_w
     pg_acquire_shards, pg_apply_results, pg_beat, pg_cursors, pg_date_first_tries, pg_dated_pairs,
     pg_end_session_statement, pg_expire_held, pg_late_attempt, pg_load_cancelled, pg_load_endpoints,
     pg_load_first_tries, pg_load_new, pg_open_session, pg_owned_shards, pg_page_due,
-    pg_prove_reader, pg_release_shards, pg_resume_session;
+    pg_pause_endpoints, pg_prove_reader, pg_release_shards, pg_resume_session;
 
 #endif

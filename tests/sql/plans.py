@@ -17,7 +17,7 @@ HOT = {
     "postrider_relay": [("outbox-relay", "move_window"), ("outbox-relay", "peek_windows")],
     "postrider_scheduler": [("scheduler", n) for n in (
         "apply_results", "date_first_tries", "expire_held", "load_cancelled", "load_endpoints", "load_first_tries", "load_new",
-        "page_due", "beat", "cursors", "owned_shards")],
+        "page_due", "pause_endpoints", "beat", "cursors", "owned_shards")],
 }
 admin = Session()
 admin.run("SELECT count(t.merchant('m' || n)) FROM generate_series(1, 50) n")

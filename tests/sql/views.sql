@@ -47,6 +47,10 @@ SELECT is(phase, 'retrying', 'not while a person holds the breaker closed') FROM
 SELECT postrider.breaker_force('ann', :e1, NULL, 'x');
 UPDATE postrider.breaker_open SET until = now() - interval '1 ms';
 SELECT is(phase, 'retrying', 'nor when nobody has said so for too long') FROM postrider.notification_status WHERE notify_id = :'n1' AND endpoint_id = :e1;
+SELECT postrider.endpoint_pause(:e1, 60000);
+SELECT is(phase, 'held', 'held while its endpoint asked to be left alone') FROM postrider.notification_status WHERE notify_id = :'n1' AND endpoint_id = :e1;
+UPDATE postrider.endpoint SET paused_until = now() - interval '1 s' WHERE id = :e1;
+SELECT is(phase, 'retrying', 'and not afterwards') FROM postrider.notification_status WHERE notify_id = :'n1' AND endpoint_id = :e1;
 
 -- ends
 SELECT t.finish(:s1, true, 1);

@@ -42,6 +42,15 @@ SELECT is(count(*), 0::bigint, 'the end of the episode takes it back, marked as 
 SELECT t.may_not('postrider_' || name, format('SELECT postrider.endpoint_mark_open(%s, 1)', :e1)) FROM unnest(ARRAY['app', 'relay', 'scheduler', 'dead_letter', 'console']) AS name;
 SELECT t.may_not('postrider_' || name, 'SELECT * FROM postrider.breaker_open') FROM unnest(ARRAY['app', 'relay', 'scheduler', 'breaker', 'dead_letter', 'console']) AS name;
 
+-- a pause outlives the scheduler that heard of it
+SELECT is((postrider.endpoint_pause(:e1, 60000), postrider.endpoint_pause(:e1, 1000), postrider.endpoint_pause(999, 1000)), (true, false, false),
+    'a pause is never shortened; nobody''s is none');
+SELECT ok(paused_until > now() + interval '59 s' AND paused_until <= clock_timestamp() + interval '1 min', 'as long as asked') FROM postrider.endpoint WHERE id = :e1;
+SELECT ok(postrider.endpoint_pause(:e1, 9223372036854775807), 'a mistake');
+SELECT ok(paused_until <= clock_timestamp() + interval '7 days', 'has a bound') FROM postrider.endpoint WHERE id = :e1;
+UPDATE postrider.endpoint SET paused_until = NULL WHERE id = :e1;
+SELECT t.may_not('postrider_' || name, format('SELECT postrider.endpoint_pause(%s, 1)', :e1)) FROM unnest(ARRAY['app', 'relay', 'breaker', 'dead_letter', 'console']) AS name;
+
 -- alerts are announced once
 SELECT is((SELECT count(*) FROM postrider.alert_take(10)), 2::bigint, 'those raised inside the database');
 SELECT is((SELECT count(*) FROM postrider.alert_take(10)), 0::bigint, 'once');

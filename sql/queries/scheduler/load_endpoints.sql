@@ -8,5 +8,6 @@ SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon,
        e.tls_ca, e.egress, e.http2,
        -- one that was switched off because it took nothing for days goes on being probed by its breaker: a passed probe
        -- switches it on again (states.md); one switched off by a person or a 410 does not
-       (e.state = 'active' OR e.state_reason = 'failing') AS active, e.forced
+       (e.state = 'active' OR e.state_reason = 'failing') AS active, e.forced,
+       (extract(epoch FROM e.paused_until - clock_timestamp()) * 1000)::bigint AS paused_for_ms
 FROM (VALUES (1)) AS v (x) LEFT JOIN postrider.endpoint AS e ON e.tx >= $1::text::xid8;

@@ -247,6 +247,7 @@ Test(scheduler, retry_after_pauses_the_endpoint_and_is_never_undercut)
     pr_sched_outcome(h.sched, 1, 1000, 0, PR_OUTCOME_THROTTLED, 60000, false, 0, NULL, h.now_ms);
     drain(&h);
     cr_assert_eq(action_of(&h, PR_SCHED_RESULT)->delay_ms, 60000, "5 s would be too early");
+    cr_assert_eq(action_of(&h, PR_SCHED_PAUSE)->delay_ms, 60000, "kept for whoever owns it next");
     pr_sched_written(h.sched, 1, 1000, h.now_ms);
     wait_ms(&h, 59999);
     cr_assert_eq(next(&h), 0, "job 2 waits as well");

@@ -312,6 +312,7 @@ static void drain(world_t *w)
             w->gone[a.endpoint_id - 1] = true;
             break;
         case PR_SCHED_BREAKER:
+        case PR_SCHED_PAUSE:
         case PR_SCHED_NONE:
             break;
         }
