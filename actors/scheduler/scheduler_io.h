@@ -179,7 +179,8 @@ typedef struct io_t {
     uint8_t leaving[32]; /* of these: being given up; nothing new of theirs is taken */
     int64_t leave_low[PR_SCHED_CLASSES];
     bool releasing;
-    int64_t handover_at_ms; /* next look whether they are empty */
+    int64_t handover_at_ms;               /* next look whether they are empty */
+    int64_t adopted_to[PR_SCHED_CLASSES]; /* where the relay stood at the last adoption */
     int64_t adopted_at_ms
         [256]; /* when a former owner's jobs began to be read; INT64_MIN: there was none */
 
@@ -299,6 +300,8 @@ enum {
 /* Every answer passes here: false = it is none; what cannot be met later ends the process. */
 bool rows_answered(io_t *io, pr_rc_t rc, const pr_error_t *error);
 pr_sched_added_t rows_add(io_t *io, const pr_rows_t *rows, int row, bool dated, bool adopted);
+/* Its shard was somebody else's so short a time ago that workers may not have said what they hold of it. */
+bool rows_just_adopted(const io_t *io, const endpoint_row_t *endpoint);
 void rows_load_endpoints(io_t *io);
 void rows_load_cancelled(io_t *io);
 void rows_adopt(io_t *io);       /* the adoption was set up: read what it names */

@@ -116,13 +116,16 @@ static bool take(io_t *io, const pr_rows_t *rows, uint32_t classes, uint32_t cou
         if (!(classes >> c & 1u))
             continue;
         bool mine = pr_rows_bool(rows, row, COL_MINE);
-        if (mine && !rows_endpoint(io, pr_rows_i64(rows, row, COL_ENDPOINT)))
+        const endpoint_row_t *endpoint =
+            mine ? rows_endpoint(io, pr_rows_i64(rows, row, COL_ENDPOINT)) : NULL;
+        if (mine && !endpoint)
             blocked |= 1u << c;
         if (blocked >> c & 1u)
             continue;
-        if (mine)
-            (void)rows_add(io, rows, row, false, false);
         int64_t seq = pr_rows_i64(rows, row, COL_SEQ);
+        if (mine) /* our cursor may be behind the former owner's: it may have sent this */
+            (void)rows_add(io, rows, row, false,
+                           seq <= io->adopted_to[c] && rows_just_adopted(io, endpoint));
         if (seq > io->cursor[c])
             io->cursor[c] = seq;
         io->new_at_ms[c] = io->now_ms;

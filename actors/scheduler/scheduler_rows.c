@@ -228,6 +228,7 @@ static void on_cursors(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_er
         pr_assert(c >= 0 && c < PR_SCHED_CLASSES);
         if (!io->cursors_known)
             io->cursor[c] = pr_rows_i64(rows, row, 1);
+        io->adopted_to[c] = pr_rows_i64(rows, row, 1);
         adoption->hi[c] = io->cursor[c]; /* behind it new jobs are looked for: each is read once */
     }
     io->cursors_known = true;
@@ -277,6 +278,12 @@ static int page_of(const pages_t *pages, int64_t endpoint, int class_no)
     return -1;
 }
 
+bool rows_just_adopted(const io_t *io, const endpoint_row_t *endpoint)
+{
+    int64_t since_ms = io->adopted_at_ms[endpoint->spec.shard];
+    return since_ms != INT64_MIN && io->now_ms - since_ms < io->sched_config.heard_ms;
+}
+
 static void on_page(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     pages_t *pages = arg;
@@ -295,9 +302,7 @@ static void on_page(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error
         if (page < 0 || !known)
             continue;
         pages->got[page]++;
-        int64_t since_ms = io->adopted_at_ms[known->spec.shard];
-        bool adopted = since_ms != INT64_MIN && io->now_ms - since_ms < io->sched_config.heard_ms;
-        (void)rows_add(io, rows, row, true, adopted);
+        (void)rows_add(io, rows, row, true, rows_just_adopted(io, known));
     }
     for (int i = 0; i < pages->count; i++)
         pr_sched_paged(io->sched, pages->endpoint[i], (uint8_t)pages->class_no[i],
