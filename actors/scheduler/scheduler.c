@@ -375,8 +375,10 @@ pr_sched_added_t pr_sched_add(pr_sched_t *self, const pr_sched_row_t *row, void 
     if (!endpoint)
         return PR_SCHED_NOT_OURS;
     job_t *known = pr_map_get(self->jobs, (uint64_t)row->seq);
-    if (known && known->view.salt == row->salt)
+    if (known && known->view.salt == row->salt) {
+        known->read_again = known->read_again || known->state == JOB_WRITING;
         return PR_SCHED_KNOWN;
+    }
     if (known) /* its move was undone, and the number went to another job */
         job_done(self, known, now_ms);
     if (endpoint->jobs[row->class_no] >= endpoint_keep(self, endpoint, row->class_no)) {
@@ -454,11 +456,14 @@ static void date_done(pr_sched_t *self, job_t *job, int64_t now_ms)
     job_done(self, job, now_ms);
 }
 
-void pr_sched_forget(pr_sched_t *self, int64_t seq, uint64_t salt, int64_t now_ms)
+bool pr_sched_forget(pr_sched_t *self, int64_t seq, uint64_t salt, int64_t now_ms)
 {
     job_t *job = pr_map_get(self->jobs, (uint64_t)seq);
-    if (job && job->view.salt == salt)
-        job_done(self, job, now_ms);
+    if (!job || job->view.salt != salt)
+        return false;
+    bool read_again = job->read_again;
+    job_done(self, job, now_ms);
+    return read_again;
 }
 
 void pr_sched_cancel(pr_sched_t *self, int64_t outbox_id, int64_t endpoint_id, int64_t now_ms)

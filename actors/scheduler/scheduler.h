@@ -174,7 +174,9 @@ void pr_sched_paged(pr_sched_t *self, int64_t endpoint_id, uint8_t class_no, boo
 void pr_sched_page_failed(pr_sched_t *self, int64_t endpoint_id, uint8_t class_no, int64_t now_ms);
 /* Somebody cancelled the delivery: forget it; if it is under way, it is not sent again. */
 void pr_sched_cancel(pr_sched_t *self, int64_t outbox_id, int64_t endpoint_id, int64_t now_ms);
-void pr_sched_forget(pr_sched_t *self, int64_t seq, uint64_t salt, int64_t now_ms);
+/* Postgres refused its result as stale, or somebody cancelled it: the job is not in memory any more. True: a row of it was read
+ * while the result was being written (a crash undid its move, which was made again meanwhile), so it may live: read it again. */
+bool pr_sched_forget(pr_sched_t *self, int64_t seq, uint64_t salt, int64_t now_ms);
 /* A DATE action is committed. */
 void pr_sched_date_written(pr_sched_t *self, int64_t seq, uint64_t salt, int64_t endpoint_id,
                            uint8_t class_no, int64_t now_ms);

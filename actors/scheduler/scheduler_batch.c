@@ -91,7 +91,8 @@ static void applied(io_t *io, result_t *result, bool in_rows)
         pr_sched_written(io->sched, action->seq, action->salt, io->now_ms);
     } else if (!action->stray) {
         /* Cancelled, or applied before: Postgres knows whether the job still lives, and when it is due. */
-        pr_sched_forget(io->sched, action->seq, action->salt, io->now_ms);
+        if (pr_sched_forget(io->sched, action->seq, action->salt, io->now_ms))
+            rows_read_again(io, action->class_no, action->seq);
         pr_sched_dated(io->sched, action->endpoint_id, action->class_no, 0, io->now_ms);
     }
     result_free(io, result);
@@ -148,7 +149,7 @@ static void poisoned(io_t *io, result_t *result, const pr_error_t *error)
     if (outcome)
         bus_ack(io, outcome, &token);
     if (!result->action.stray)
-        pr_sched_forget(io->sched, result->action.seq, result->action.salt, io->now_ms);
+        (void)pr_sched_forget(io->sched, result->action.seq, result->action.salt, io->now_ms);
     result_free(io, result);
 }
 

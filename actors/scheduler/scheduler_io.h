@@ -312,6 +312,7 @@ void rows_page(io_t *io, const pr_sched_action_t *pages, int count);
 void rows_expire(io_t *io, int64_t endpoint_id);
 void rows_forget(io_t *io);
 void rows_reconnect(io_t *io);
+void rows_read_again(io_t *io, int class_no, int64_t seq); /* first tries of ours from there on */
 const endpoint_row_t *rows_endpoint(const io_t *io, int64_t id);
 void endpoint_row_destroy(endpoint_row_t **row);
 void endpoints_pause(io_t *io, int64_t endpoint_id, int64_t ms); /* until a flush it is ours only */

@@ -461,6 +461,24 @@ void rows_reconnect(io_t *io)
     rows_adopt(io);
 }
 
+void rows_read_again(io_t *io, int class_no, int64_t seq)
+{
+    adoption_t *adoption = &io->adoption;
+    if (!io->cursors_known && !adoption->active)
+        return; /* everything will be read */
+    if (!adoption->active) {
+        memset(adoption->shards, 0, sizeof adoption->shards);
+        for (int c = 0; c < PR_SCHED_CLASSES; c++)
+            adoption->lo[c] = io->cursor[c];
+        adoption->former = false;
+    }
+    for (size_t i = 0; i < sizeof adoption->shards; i++)
+        adoption->shards[i] |= io->owned[i];
+    if (seq - 1 < adoption->lo[class_no])
+        adoption->lo[class_no] = seq - 1;
+    rows_adopt(io);
+}
+
 void rows_forget(io_t *io)
 {
     for (int shard = 0; shard < 256; shard++)

@@ -600,7 +600,7 @@ Test(scheduler, a_job_taken_out_lets_the_next_of_its_order_go)
     cr_assert_eq(next(&h), 0);
     outcome(&h, 1, 0, PR_OUTCOME_RETURNED);
     cr_assert_eq(next(&h), 1);
-    pr_sched_forget(h.sched, 1, 1000, h.now_ms);
+    (void)pr_sched_forget(h.sched, 1, 1000, h.now_ms);
     cr_assert_eq(next(&h), 2);
     harness_end(&h);
 }
@@ -657,7 +657,7 @@ Test(scheduler, often_woken_endpoints_do_not_fill_the_timers)
         cr_assert_eq(next(&h), seq);
         add_job(&h, seq + 1, (uint64_t)seq + 1, 1);
         cr_assert_eq(next(&h), 0);
-        pr_sched_forget(h.sched, seq + 1, (uint64_t)(seq + 1) * 1000, h.now_ms);
+        (void)pr_sched_forget(h.sched, seq + 1, (uint64_t)(seq + 1) * 1000, h.now_ms);
         finish(&h, seq, 0, PR_OUTCOME_DELIVERED);
     }
     cr_assert_lt(pr_timerq_count(h.sched->endpoint_timers), 2048);

@@ -348,7 +348,7 @@ static void answer_result(world_t *w, op_t *op)
                 w->rows[i].ended = true;
         pr_sched_written(w->sched, a->seq, a->salt, w->now_ms);
     } else {
-        pr_sched_forget(w->sched, a->seq, a->salt, w->now_ms);
+        (void)pr_sched_forget(w->sched, a->seq, a->salt, w->now_ms);
         pr_sched_dated(w->sched, a->endpoint_id, a->class_no, 0, w->now_ms);
     }
     say_answered(w, a->outcome);
