@@ -148,11 +148,13 @@ void pr_http_destroy(pr_http_t **self)
     pr_free(http);
 }
 
-/* libcurl's bound counts busy connections too; ours is for idle ones. */
+/* libcurl's bound counts busy connections too, ours is for idle ones. libcurl looks at its bound when
+ * a request ends, with that one's connection idle already, and closes the oldest idle one: one a
+ * time. So the bound must be right at every end, not only at the next start. */
 static void bound_pool(pr_http_t *self)
 {
-    curl_multi_setopt(self->multi, CURLMOPT_MAXCONNECTS,
-                      (long)(self->limits.pool_total + self->stats.in_flight));
+    int others = self->stats.in_flight > 0 ? self->stats.in_flight - 1 : 0;
+    curl_multi_setopt(self->multi, CURLMOPT_MAXCONNECTS, (long)(self->limits.pool_total + others));
 }
 
 static transfer_t *take_transfer(pr_http_t *self)
@@ -245,6 +247,7 @@ static void finish(pr_http_t *self, transfer_t *transfer, pr_http_error_t error)
     transfer_t *last = self->active[--self->stats.in_flight];
     last->index = transfer->index;
     self->active[transfer->index] = last;
+    bound_pool(self);
     self->stats.finished++;
     self->stats.failed += error != PR_HTTP_OK;
     if (self->stats.in_flight == 0)
@@ -360,9 +363,11 @@ void pr_http_run(pr_http_t *self, int64_t now_ms)
         if (due)
             fire_timer(self);
         int count = epoll_wait(self->epoll_fd, events, EVENTS_A_ROUND, 0);
-        for (int i = 0; i < count; i++)
-            serve(self, &events[i]);
         reap(self);
+        for (int i = 0; i < count; i++) {
+            serve(self, &events[i]);
+            reap(self); /* one by one: see bound_pool() */
+        }
         if (!due && count < EVENTS_A_ROUND)
             break;
     }

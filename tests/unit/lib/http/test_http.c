@@ -110,7 +110,7 @@ static void *serve(void *arg)
 
 static void server_start(server_t *self)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001)};
+    struct sockaddr_in address = {.sin_family = AF_INET}; /* all of 127.0.0.0/8 */
     socklen_t len = sizeof(address);
     self->fd = socket(AF_INET, SOCK_STREAM, 0);
     cr_assert_eq(bind(self->fd, (struct sockaddr *)&address, len), 0);
@@ -395,6 +395,27 @@ Test(http, idle_connections_are_bounded_per_host)
     run_until(http, &seen.done, 12);
     cr_expect_leq(pr_http_stats(http).sockets, 3);
     cr_expect_eq(pr_http_stats(http).in_flight, 0);
+    pr_http_destroy(&http);
+    server_stop(&server);
+}
+
+/* A burst to many hosts: none of them reaches the bound of its own. */
+Test(http, idle_connections_are_bounded_in_all)
+{
+    server_t server = {.answer = OK_ANSWER};
+    server_start(&server);
+    pr_http_limits_t limits = patient;
+    limits.pool_total = 5;
+    pr_http_t *http = pr_http_new(&limits);
+    seen_t seen = {0};
+    for (int i = 0; i < 40; i++) {
+        PR_CLEANUP_FREE char *url = pr_asprintf("http://127.0.1.%d:%d/", i + 1, server.port);
+        pr_http_request_t request = {.url = url, .done = on_done, .arg = &seen};
+        cr_assert_eq(pr_http_start(http, &request, pr_clock_mono_ms(), NULL), PR_OK);
+    }
+    run_until(http, &seen.done, 40);
+    cr_expect_eq(seen.code, 200);
+    cr_expect_leq(pr_http_stats(http).sockets, 5);
     pr_http_destroy(&http);
     server_stop(&server);
 }
