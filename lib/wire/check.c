@@ -211,6 +211,25 @@ static pr_rc_t check_item(const pr_message_rule_t *owner, const ProtobufCFieldDe
     return check_value(owner, field, rule, item, error);
 }
 
+/* Senders write fields in the order of their numbers, so the next one is at or soon behind the
+ * last; any other order is looked up. The field is in the table, hence in the descriptor. */
+static unsigned index_of(const ProtobufCMessageDescriptor *message, uint32_t number, unsigned hint)
+{
+    while (hint < message->n_fields && message->fields[hint].id < number) {
+        hint++;
+    }
+    if (hint < message->n_fields && message->fields[hint].id == number) {
+        return hint;
+    }
+    return (unsigned)(protobuf_c_message_descriptor_get_field(message, number) - message->fields);
+}
+
+static bool is_excused(const pr_message_rule_t *owner, const pr_field_rule_t *rule,
+                       const uint32_t *counts)
+{
+    return rule->unless > 0 && counts[index_of(owner->descriptor, rule->unless, 0)] > 0;
+}
+
 /* What must be there and is not. */
 static pr_rc_t check_missing(const pr_message_rule_t *owner, const uint32_t *counts,
                              pr_error_t *error)
@@ -224,7 +243,7 @@ static pr_rc_t check_missing(const pr_message_rule_t *owner, const uint32_t *cou
         bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
         bool missing = repeated ? counts[i] < rule->count_min
                                 : counts[i] == 0 && (rule->required || rule->min > 0);
-        if (missing) {
+        if (missing && !is_excused(owner, rule, counts)) {
             return bad(error, owner->descriptor, field->name, repeated ? "too few" : "missing");
         }
     }
@@ -244,19 +263,6 @@ static pr_rc_t check_body_count(const pr_message_rule_t *owner, const uint32_t *
         return bad(error, owner->descriptor, "body", bodies ? "more than one" : "missing");
     }
     return PR_OK;
-}
-
-/* Senders write fields in the order of their numbers, so the next one is at or soon behind the
- * last; any other order is looked up. The field is in the table, hence in the descriptor. */
-static unsigned index_of(const ProtobufCMessageDescriptor *message, uint32_t number, unsigned hint)
-{
-    while (hint < message->n_fields && message->fields[hint].id < number) {
-        hint++;
-    }
-    if (hint < message->n_fields && message->fields[hint].id == number) {
-        return hint;
-    }
-    return (unsigned)(protobuf_c_message_descriptor_get_field(message, number) - message->fields);
 }
 
 static pr_rc_t check_message(const pr_message_rule_t *owner, pr_bytes_t bytes, pr_error_t *error)

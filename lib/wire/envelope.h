@@ -29,7 +29,16 @@
 #define PR_WIRE_HEADER_VALUE_MAX 4096u
 #define PR_WIRE_TLS_CA_MAX (64u * 1024)
 #define PR_WIRE_EGRESS_MAX 2048u
-#define PR_WIRE_JOB_MAX (320u * 1024) /* all of it packed: test_limits.c adds up */
+#define PR_WIRE_CHANNEL_ID_MAX 56u
+#define PR_WIRE_PARAMETERS_MAX 24u
+#define PR_WIRE_PARAMETER_MAX 4126u /* what a channel may have as a parameter, sealed */
+#define PR_WIRE_EXPONENTS_MAX 32u
+#define PR_WIRE_CHANNEL_CA_MAX (16u * 1024)
+#define PR_WIRE_NUMBER_MAX 128u /* numbers of payments and refunds, ours and a gateway's */
+#define PR_WIRE_REQUEST_MAX (32u * 1024)
+#define PR_WIRE_EVIDENCE_MAX (24u * 1024)
+#define PR_WIRE_EVIDENCE_BATCH 32     /* outcomes a message when they carry evidence */
+#define PR_WIRE_JOB_MAX (480u * 1024) /* all of it packed: test_limits.c adds up */
 
 /* Writes into *out (cleared first) an envelope around the body that is set in *envelope: fill the oneof case and body only;
  * version, message_id (random bits given), sent_at_us and sender are filled in here.

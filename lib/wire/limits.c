@@ -53,6 +53,10 @@
     { \
         .known = true, .required = true, .sub = &(rule_) \
     }
+#define ONE_UNLESS(field_, rule_) \
+    { \
+        .known = true, .required = true, .unless = (field_), .sub = &(rule_) \
+    }
 #define MAYBE(rule_) \
     { \
         .known = true, .sub = &(rule_) \
@@ -80,6 +84,7 @@ enum {
     HELD = 4096,     /* jobs that a worker names */
     EXCERPT = 1024,  /* of an answer */
     PEERS = 1024,    /* workers that a broker names */
+    OPERATION_MAX = 63,
 };
 
 static const pr_field_rule_t token_fields[] = {[1] = ANY, [2] = ANY, [3] = ANY};
@@ -120,6 +125,49 @@ static const pr_field_rule_t endpoint_config_fields[] = {
     [8] = ANY};
 MESSAGE(endpoint_config, endpoint_config);
 
+static const pr_field_rule_t channel_parameter_fields[] = {
+    [1] = TEXT1(NAME),
+    [2] = {.known = true, .min = 1, .max = PR_WIRE_PARAMETER_MAX, .show = PR_SHOW_LENGTH}};
+MESSAGE(channel_parameter, channel_parameter);
+
+static const pr_field_rule_t channel_exponent_fields[] = {
+    [1] = {.known = true, .min = 3, .max = 3}, [2] = UPTO(4)};
+MESSAGE(channel_exponent, channel_exponent);
+
+static const pr_field_rule_t channel_spec_fields[] = {
+    [1] = TEXT1(PR_WIRE_CHANNEL_ID_MAX),
+    [2] = ANY,
+    [3] = TEXT1(NAME),
+    [4] = HIDDEN(PR_WIRE_URL_MAX, PR_SHOW_URL),
+    [5] = MANY(0, PR_WIRE_PARAMETERS_MAX, channel_parameter),
+    [6] = MANY(0, PR_WIRE_EXPONENTS_MAX, channel_exponent),
+    [7] = HIDDEN(PR_WIRE_CHANNEL_CA_MAX, PR_SHOW_LENGTH)};
+MESSAGE(channel_spec, channel_spec);
+
+static const pr_field_rule_t payment_facts_fields[] = {
+    [1] = TEXT(PR_WIRE_NUMBER_MAX),
+    [2] = TEXT(PR_WIRE_NUMBER_MAX),
+    [3] = TEXT(PR_WIRE_NUMBER_MAX),
+    [4] = TEXT(PR_WIRE_NUMBER_MAX),
+    [5] = TEXT(PR_WIRE_ORDER_NO_MAX),
+    [6] = TEXT(3),
+    [7] = HIDDEN(1024, PR_SHOW_LENGTH), /* may name a person */
+    [8] = HIDDEN(1024, PR_SHOW_LENGTH),
+    [9] = HIDDEN(PR_WIRE_URL_MAX, PR_SHOW_URL),
+    [10] = HIDDEN(PR_WIRE_URL_MAX, PR_SHOW_URL),
+    [11] = ANY,
+    [12] = ANY,
+    [13] = ANY,
+    [14] = HIDDEN(PR_WIRE_REQUEST_MAX, PR_SHOW_LENGTH),
+    [15] = ANY};
+MESSAGE(payment_facts, payment_facts);
+
+static const pr_field_rule_t call_fields[] = {[1] = UPTO(OPERATION_MAX),
+                                              [2] = ONE(channel_spec),
+                                              [3] = ONE(payment_facts),
+                                              [4] = HIDDEN(PR_WIRE_REQUEST_MAX, PR_SHOW_LENGTH)};
+MESSAGE(call, call);
+
 static const pr_field_rule_t job_fields[] = {[1] = ONE(token),
                                              [2] = KIND1,
                                              [3] = UPTO(SHARD_MAX),
@@ -134,8 +182,9 @@ static const pr_field_rule_t job_fields[] = {[1] = ONE(token),
                                              [12] = TEXT(PR_WIRE_EVENT_MAX),
                                              [13] = HIDDEN(PR_WIRE_URL_MAX, PR_SHOW_URL),
                                              [14] = HIDDEN(PR_WIRE_BODY_MAX, PR_SHOW_DIGEST),
-                                             [15] = ONE(endpoint_config),
-                                             [16] = ANY};
+                                             [15] = ONE_UNLESS(17, endpoint_config),
+                                             [16] = ANY,
+                                             [17] = MAYBE(call)};
 MESSAGE(job, job);
 
 static const pr_field_rule_t job_batch_fields[] = {
@@ -153,7 +202,9 @@ static const pr_field_rule_t outcome_fields[] = {[1] = ONE(token),
                                                  [9] = HIDDEN(EXCERPT, PR_SHOW_DIGEST),
                                                  [10] = ANY,
                                                  [11] = TEXT1(NAME),
-                                                 [12] = {.known = true, .open = true}};
+                                                 [12] = {.known = true, .open = true},
+                                                 [13] =
+                                                     HIDDEN(PR_WIRE_EVIDENCE_MAX, PR_SHOW_DIGEST)};
 MESSAGE(outcome, outcome);
 
 static const pr_field_rule_t outcome_batch_fields[] = {

@@ -4,7 +4,7 @@
  *
  * pr_wire_check walks the raw bytes of a frame along protobuf-c's descriptors and these rules,
  * before protobuf-c sees them: only there can a NUL inside a string still be seen. It never
- * allocates, recurses only as deep as the messages nest (four), and passes unknown fields.
+ * allocates, recurses only as deep as the messages nest (six), and passes unknown fields.
  * A field of the proto file without a rule is a bug that test_limits.c finds.
  */
 #ifndef PR_WIRE_LIMITS_H
@@ -36,6 +36,7 @@ typedef struct {
     uint32_t max;       /* bytes of a string or bytes field; largest value of a uint32, 0 = any */
     uint32_t count_min; /* of a repeated field */
     uint32_t count_max;
+    uint32_t unless;              /* a required field may be absent where this one is there */
     const pr_message_rule_t *sub; /* rules of the message in this field */
 } pr_field_rule_t;
 

@@ -211,6 +211,84 @@ static void body_too_long(fixture_t *self)
     self->jobs[0].body = (ProtobufCBinaryData){sizeof big_body, big_body};
 }
 
+static Postrider__V1__Call call;
+static Postrider__V1__ChannelSpec channel;
+static Postrider__V1__PaymentFacts facts;
+static Postrider__V1__ChannelParameter parameter;
+
+/* Job 0 is a call of a gateway: it has no endpoint. */
+static void make_call(fixture_t *self)
+{
+    static Postrider__V1__ChannelParameter *parameters[] = {&parameter};
+    postrider__v1__channel_parameter__init(&parameter);
+    parameter.name = text("secret");
+    parameter.sealed = blob("sealed-secret", 13);
+    postrider__v1__payment_facts__init(&facts);
+    facts.request_no = text("p-1");
+    facts.amount_minor = 100;
+    postrider__v1__channel_spec__init(&channel);
+    channel.id = text("wx-1");
+    channel.profile = text("sandbox");
+    channel.parameters = parameters;
+    channel.n_parameters = 1;
+    postrider__v1__call__init(&call);
+    call.channel = &channel;
+    call.facts = &facts;
+    self->jobs[0].kind = POSTRIDER__V1__JOB_KIND__JOB_KIND_CALL;
+    self->jobs[0].endpoint = NULL;
+    self->jobs[0].call = &call;
+}
+
+static void call_without_channel(fixture_t *self)
+{
+    make_call(self);
+    call.channel = NULL;
+}
+static void call_without_facts(fixture_t *self)
+{
+    make_call(self);
+    call.facts = NULL;
+}
+static void operation_64(fixture_t *self)
+{
+    make_call(self);
+    call.operation = 64;
+}
+static void nameless_channel(fixture_t *self)
+{
+    make_call(self);
+    channel.id = text("");
+}
+static void currency_of_four(fixture_t *self)
+{
+    make_call(self);
+    facts.currency = text("EURO");
+}
+static void empty_parameter(fixture_t *self)
+{
+    make_call(self);
+    parameter.sealed.len = 0;
+}
+
+Test(envelope, a_call_needs_no_endpoint)
+{
+    fixture_t it;
+    fill(&it);
+    make_call(&it);
+    pr_buffer_t out;
+    pack(&it, &out);
+    PR_CLEANUP(pr_envelope) Postrider__V1__Envelope *back = NULL;
+    pr_error_t error = {0};
+    cr_assert_eq(pr_envelope_unpack(pr_buffer_bytes(&out), &back, &error), PR_OK, "%s", error.text);
+    cr_assert_not_null(back->job_batch->jobs[0]->call);
+    cr_expect_null(back->job_batch->jobs[0]->endpoint);
+    cr_expect_eq(back->job_batch->jobs[0]->call->facts->amount_minor, 100);
+    pr_buffer_clear(&out);
+    cr_assert_eq(pr_envelope_to_json(back, &out), PR_OK);
+    cr_expect_null(strstr(pr_buffer_text(&out), "sealed-secret"), "secrets are not shown");
+    pr_buffer_free(&out);
+}
+
 Test(envelope, what_breaks_a_bound_is_refused_by_name)
 {
     static const bad_t rows[] = {
@@ -230,6 +308,12 @@ Test(envelope, what_breaks_a_bound_is_refused_by_name)
         {"a header has a name", nameless, "Header.name"},
         {"URLs are bounded", url_too_long, "Job.url"},
         {"bodies are bounded", body_too_long, "Job.body"},
+        {"a call has a channel", call_without_channel, "Call.channel"},
+        {"a call has facts", call_without_facts, "Call.facts"},
+        {"operations end at 63", operation_64, "Call.operation"},
+        {"a channel has a name", nameless_channel, "ChannelSpec.id"},
+        {"currencies have three letters", currency_of_four, "PaymentFacts.currency"},
+        {"a parameter has a value", empty_parameter, "ChannelParameter.sealed"},
     };
     for (size_t i = 0; i < PR_COUNT(rows); i++) {
         fixture_t it;
