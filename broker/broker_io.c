@@ -137,15 +137,19 @@ typedef struct {
     pr_socket_type_t type;
     size_t offset;  /* of the pr_socket_t * in pr_broker_io_t */
     pr_loop_fn *fn; /* NULL: never readable */
+    size_t arg;     /* of what fn gets, in pr_broker_io_t */
 } row_t;
 
 static const row_t rows[] = {
-    {"work", PR_SOCKET_ROUTER, offsetof(pr_broker_io_t, work), pr_broker_on_work},
-    {"facts", PR_SOCKET_PULL, offsetof(pr_broker_io_t, facts), on_facts},
-    {"breaker", PR_SOCKET_PUSH, offsetof(pr_broker_io_t, breaker), NULL},
-    {"dead", PR_SOCKET_PUSH, offsetof(pr_broker_io_t, dead), NULL},
-    {"state", PR_SOCKET_XPUB, offsetof(pr_broker_io_t, state), on_state},
-    {"tap", PR_SOCKET_XPUB, offsetof(pr_broker_io_t, tap), on_tap},
+    {"work", PR_SOCKET_ROUTER, offsetof(pr_broker_io_t, work.socket), pr_broker_on_work,
+     offsetof(pr_broker_io_t, work)},
+    {"calls", PR_SOCKET_ROUTER, offsetof(pr_broker_io_t, calls.socket), pr_broker_on_work,
+     offsetof(pr_broker_io_t, calls)},
+    {"facts", PR_SOCKET_PULL, offsetof(pr_broker_io_t, facts), on_facts, 0},
+    {"breaker", PR_SOCKET_PUSH, offsetof(pr_broker_io_t, breaker), NULL, 0},
+    {"dead", PR_SOCKET_PUSH, offsetof(pr_broker_io_t, dead), NULL, 0},
+    {"state", PR_SOCKET_XPUB, offsetof(pr_broker_io_t, state), on_state, 0},
+    {"tap", PR_SOCKET_XPUB, offsetof(pr_broker_io_t, tap), on_tap, 0},
 };
 
 static pr_socket_t **slot(pr_broker_io_t *self, const row_t *row)
@@ -164,10 +168,41 @@ static pr_rc_t open_sockets(pr_broker_io_t *self, const char *base, pr_error_t *
             return rc;
         }
         if (rows[i].fn) {
-            pr_loop_add_socket(pr_actor_loop(self->actor), socket, rows[i].fn, self);
+            pr_loop_add_socket(pr_actor_loop(self->actor), socket, rows[i].fn,
+                               (char *)self + rows[i].arg);
         }
     }
     return PR_OK;
+}
+
+static void new_desk(pr_broker_io_t *io, pr_broker_desk_t *self, const char *name)
+{
+    *self = (pr_broker_desk_t){.io = io, .name = name, .broker = pr_broker_new()};
+}
+
+static void open_desk(pr_broker_desk_t *self)
+{
+    pr_loop_t *loop = pr_actor_loop(self->io->actor);
+    pr_loop_add_turn(loop, pr_broker_on_turn, self);
+    pr_loop_add_timer(loop, pr_clock_mono_ms() + SECOND_MS, SECOND_MS, pr_broker_on_second, self);
+}
+
+static void sum_up(const pr_broker_io_t *self)
+{
+    const pr_broker_counts_t *work = &self->work.broker->counts;
+    const pr_broker_counts_t *calls = &self->calls.broker->counts;
+    pr_log_info("broker.calls",
+                "jobs=%" PRIu64 " outcomes=%" PRIu64 " undelivered=%" PRIu64 " overdrawn=%" PRIu64
+                " ownerless=%" PRIu64,
+                calls->jobs, calls->outcomes, calls->undelivered, calls->overdrawn,
+                calls->ownerless);
+    pr_log_info("broker.summary",
+                "jobs=%" PRIu64 " whole=%" PRIu64 " split=%" PRIu64 " outcomes=%" PRIu64
+                " undelivered=%" PRIu64 " overdrawn=%" PRIu64 " ownerless=%" PRIu64
+                " malformed=%" PRIu64 " misplaced=%" PRIu64 " refused=%" PRIu64 " tapped=%" PRIu64,
+                work->jobs, work->batches_whole, work->batches_split, work->outcomes,
+                work->undelivered, work->overdrawn, work->ownerless, self->malformed,
+                self->misplaced, self->refused, self->tapped);
 }
 
 static void stop(void **io)
@@ -180,15 +215,9 @@ static void stop(void **io)
         }
         pr_socket_destroy(socket);
     }
-    const pr_broker_counts_t *counts = &self->broker->counts;
-    pr_log_info("broker.summary",
-                "jobs=%" PRIu64 " whole=%" PRIu64 " split=%" PRIu64 " outcomes=%" PRIu64
-                " undelivered=%" PRIu64 " overdrawn=%" PRIu64 " ownerless=%" PRIu64
-                " malformed=%" PRIu64 " misplaced=%" PRIu64 " refused=%" PRIu64 " tapped=%" PRIu64,
-                counts->jobs, counts->batches_whole, counts->batches_split, counts->outcomes,
-                counts->undelivered, counts->overdrawn, counts->ownerless, self->malformed,
-                self->misplaced, self->refused, self->tapped);
-    pr_broker_destroy(&self->broker);
+    sum_up(self);
+    pr_broker_destroy(&self->work.broker);
+    pr_broker_destroy(&self->calls.broker);
     pr_free(self);
     *io = NULL;
 }
@@ -199,7 +228,8 @@ static pr_rc_t start(pr_actor_t *actor, void **io, pr_error_t *error)
     pr_broker_io_t *self = PR_NEW(pr_broker_io_t);
     *io = self;
     self->actor = actor;
-    self->broker = pr_broker_new();
+    new_desk(self, &self->work, "work");
+    new_desk(self, &self->calls, "calls");
     pr_random_bytes(self->instance, sizeof self->instance);
     const char *const *bases;
     if (pr_config_list(pr_actor_config(actor), "bus.brokers", &bases) < 1) {
@@ -210,9 +240,8 @@ static pr_rc_t start(pr_actor_t *actor, void **io, pr_error_t *error)
     if (rc != PR_OK) {
         return rc;
     }
-    pr_loop_t *loop = pr_actor_loop(actor);
-    pr_loop_add_turn(loop, pr_broker_on_turn, self);
-    pr_loop_add_timer(loop, pr_clock_mono_ms() + SECOND_MS, SECOND_MS, pr_broker_on_second, self);
+    open_desk(&self->work);
+    open_desk(&self->calls);
     pr_log_info("broker.bound", "base=%s", bases[0]);
     pr_actor_ready(actor);
     return PR_OK;

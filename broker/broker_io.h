@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The broker as a process: six sockets behind the first address of bus.brokers (docs/bus.md).
+ * The broker as a process: seven sockets behind the first address of bus.brokers (docs/bus.md).
  */
 #ifndef PR_BROKER_IO_H
 #define PR_BROKER_IO_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The work socket: envelopes into events, actions into sends.
+ * A work desk (the sockets `work` and `calls`): envelopes into events, actions into sends.
  */
 #include "base/alloc.h"
 #include "base/assert.h"
@@ -22,24 +22,24 @@ static pr_bytes_t bytes_of(const pr_route_t *route)
 }
 
 /* Our own word to a peer, and to the tap. */
-static pr_rc_t say(pr_broker_io_t *self, const pr_route_t *route, envelope_t *envelope)
+static pr_rc_t say(pr_broker_desk_t *self, const pr_route_t *route, envelope_t *envelope)
 {
-    if (self->taps > 0) {
-        pr_rc_t rc = pr_actor_send(self->actor, self->tap,
+    if (self->io->taps > 0) {
+        pr_rc_t rc = pr_actor_send(self->io->actor, self->io->tap,
                                    pr_bytes_text(pr_envelope_kind(envelope)), envelope);
-        self->tapped += rc == PR_OK;
+        self->io->tapped += rc == PR_OK;
     }
-    return pr_actor_send(self->actor, self->work, bytes_of(route), envelope);
+    return pr_actor_send(self->io->actor, self->socket, bytes_of(route), envelope);
 }
 
-static pr_rc_t send_hello(pr_broker_io_t *self, const pr_route_t *route, uint32_t greeting,
+static pr_rc_t send_hello(pr_broker_desk_t *self, const pr_route_t *route, uint32_t greeting,
                           bool greet_anew, bool with_workers)
 {
     const pr_roster_t *roster = self->broker->roster;
     char *schedulers[PR_ROSTER_SCHEDULERS_MAX];
     char *workers[PR_ROSTER_WORKERS_MAX];
     Postrider__V1__BrokerHello hello = POSTRIDER__V1__BROKER_HELLO__INIT;
-    hello.instance = (ProtobufCBinaryData){sizeof self->instance, self->instance};
+    hello.instance = (ProtobufCBinaryData){sizeof self->io->instance, self->io->instance};
     hello.greeting = greeting;
     hello.greet_anew = greet_anew;
     hello.schedulers = schedulers; /* protobuf-c knows no const; it only reads */
@@ -59,7 +59,7 @@ static pr_rc_t send_hello(pr_broker_io_t *self, const pr_route_t *route, uint32_
     return say(self, route, &envelope);
 }
 
-static pr_rc_t send_grant(pr_broker_io_t *self, const pr_broker_action_t *action)
+static pr_rc_t send_grant(pr_broker_desk_t *self, const pr_broker_action_t *action)
 {
     Postrider__V1__Grant grant = POSTRIDER__V1__GRANT__INIT;
     uint64_t total[PR_CLASSES];
@@ -74,7 +74,7 @@ static pr_rc_t send_grant(pr_broker_io_t *self, const pr_broker_action_t *action
 }
 
 /* Some of a batch: the list is packed again with the items whose bits are set. */
-static pr_rc_t send_jobs(pr_broker_io_t *self, const pr_broker_action_t *action,
+static pr_rc_t send_jobs(pr_broker_desk_t *self, const pr_broker_action_t *action,
                          const envelope_t *envelope)
 {
     pr_assert(envelope != NULL); /* jobs are passed on in the turn in which they came */
@@ -89,10 +89,10 @@ static pr_rc_t send_jobs(pr_broker_io_t *self, const pr_broker_action_t *action,
     }
     envelope_t out = *envelope;
     out.job_batch = &part;
-    return pr_actor_send(self->actor, self->work, bytes_of(&action->route), &out);
+    return pr_actor_send(self->io->actor, self->socket, bytes_of(&action->route), &out);
 }
 
-static pr_rc_t send_outcomes(pr_broker_io_t *self, const pr_broker_action_t *action,
+static pr_rc_t send_outcomes(pr_broker_desk_t *self, const pr_broker_action_t *action,
                              const envelope_t *envelope)
 {
     pr_assert(envelope != NULL);
@@ -107,33 +107,33 @@ static pr_rc_t send_outcomes(pr_broker_io_t *self, const pr_broker_action_t *act
     }
     envelope_t out = *envelope;
     out.outcome_batch = &part;
-    return pr_actor_send(self->actor, self->work, bytes_of(&action->route), &out);
+    return pr_actor_send(self->io->actor, self->socket, bytes_of(&action->route), &out);
 }
 
 /* To everybody of one sort. Who is gone shows by its silence; who is full hears the next. */
-static void send_all(pr_broker_io_t *self, bool workers, pr_bytes_t frame)
+static void send_all(pr_broker_desk_t *self, bool workers, pr_bytes_t frame)
 {
     const pr_roster_t *roster = self->broker->roster;
     size_t count = workers ? pr_roster_workers(roster) : pr_roster_schedulers(roster);
     for (size_t i = 0; i < count; i++) {
         const pr_route_t *route = workers ? &pr_roster_worker_at(roster, i)->route
                                           : &pr_roster_scheduler_at(roster, i)->route;
-        self->refused += pr_socket_send(self->work, bytes_of(route), frame) != PR_OK;
+        self->io->refused += pr_socket_send(self->socket, bytes_of(route), frame) != PR_OK;
     }
 }
 
-static pr_rc_t perform(pr_broker_io_t *self, const pr_broker_action_t *action,
+static pr_rc_t perform(pr_broker_desk_t *self, const pr_broker_action_t *action,
                        const envelope_t *envelope, pr_bytes_t frame)
 {
     switch (action->verb) {
     case PR_BROKER_JOBS:
-        return action->whole ? pr_socket_send(self->work, bytes_of(&action->route), frame)
+        return action->whole ? pr_socket_send(self->socket, bytes_of(&action->route), frame)
                              : send_jobs(self, action, envelope);
     case PR_BROKER_OUTCOMES:
-        return action->whole ? pr_socket_send(self->work, bytes_of(&action->route), frame)
+        return action->whole ? pr_socket_send(self->socket, bytes_of(&action->route), frame)
                              : send_outcomes(self, action, envelope);
     case PR_BROKER_FORWARD:
-        return pr_socket_send(self->work, bytes_of(&action->route), frame);
+        return pr_socket_send(self->socket, bytes_of(&action->route), frame);
     case PR_BROKER_TO_SCHEDULERS:
         send_all(self, false, frame);
         return PR_OK;
@@ -152,14 +152,14 @@ static pr_rc_t perform(pr_broker_io_t *self, const pr_broker_action_t *action,
 }
 
 /* The list may grow while it is performed: a refused send is planned anew. */
-static void perform_all(pr_broker_io_t *self, const envelope_t *envelope, pr_bytes_t frame)
+static void perform_all(pr_broker_desk_t *self, const envelope_t *envelope, pr_bytes_t frame)
 {
     pr_broker_t *broker = self->broker;
     for (size_t i = 0; i < broker->actions_count; i++) {
         pr_broker_action_t action = broker->actions[i];
         pr_rc_t rc = perform(self, &action, envelope, frame);
         if (rc != PR_OK) {
-            self->refused++;
+            self->io->refused++;
             pr_log_limited(PR_LOG_WARN, "send.refused", pr_rc_name(rc), "rc=%s verb=%d",
                            pr_rc_name(rc), (int)action.verb);
             pr_broker_refused(broker, &action, rc);
@@ -174,7 +174,7 @@ static uint32_t kind_bit(Postrider__V1__JobKind kind)
     return (uint32_t)kind < KIND_BITS ? (uint32_t)1 << kind : 0;
 }
 
-static void on_worker_hello(pr_broker_io_t *self, pr_bytes_t route,
+static void on_worker_hello(pr_broker_desk_t *self, pr_bytes_t route,
                             const Postrider__V1__WorkerHello *body, int64_t now_ms)
 {
     pr_roster_hello_t hello = {.route = route,
@@ -193,7 +193,7 @@ static void on_worker_hello(pr_broker_io_t *self, pr_bytes_t route,
     }
 }
 
-static void on_scheduler_hello(pr_broker_io_t *self, pr_bytes_t route,
+static void on_scheduler_hello(pr_broker_desk_t *self, pr_bytes_t route,
                                const Postrider__V1__SchedulerHello *body, int64_t now_ms)
 {
     pr_roster_session_t hello = {.route = route,
@@ -215,7 +215,7 @@ static void on_scheduler_hello(pr_broker_io_t *self, pr_bytes_t route,
     }
 }
 
-static void on_demand(pr_broker_io_t *self, pr_bytes_t route, const Postrider__V1__Demand *body,
+static void on_demand(pr_broker_desk_t *self, pr_bytes_t route, const Postrider__V1__Demand *body,
                       int64_t now_ms)
 {
     pr_roster_demand_t demand; /* the bounds say: exactly three of each */
@@ -225,7 +225,7 @@ static void on_demand(pr_broker_io_t *self, pr_bytes_t route, const Postrider__V
     pr_broker_demand(self->broker, route, &demand, now_ms);
 }
 
-static void on_jobs(pr_broker_io_t *self, pr_bytes_t route, const Postrider__V1__JobBatch *body,
+static void on_jobs(pr_broker_desk_t *self, pr_bytes_t route, const Postrider__V1__JobBatch *body,
                     int64_t now_ms)
 {
     uint32_t kinds = 0;
@@ -233,10 +233,10 @@ static void on_jobs(pr_broker_io_t *self, pr_bytes_t route, const Postrider__V1_
         kinds |= kind_bit(body->jobs[i]->kind);
     }
     pr_broker_jobs(self->broker, route, body->class_, kinds, (uint32_t)body->n_jobs, now_ms);
-    pr_actor_count(self->actor, body->n_jobs);
+    pr_actor_count(self->io->actor, body->n_jobs);
 }
 
-static void on_outcomes(pr_broker_io_t *self, pr_bytes_t route,
+static void on_outcomes(pr_broker_desk_t *self, pr_bytes_t route,
                         const Postrider__V1__OutcomeBatch *body, int64_t now_ms)
 {
     uint32_t shards[PR_BROKER_BATCH_MAX];
@@ -247,7 +247,7 @@ static void on_outcomes(pr_broker_io_t *self, pr_bytes_t route,
 }
 
 /* False: nothing that belongs on this socket. */
-static bool decide(pr_broker_io_t *self, pr_bytes_t route, const envelope_t *envelope,
+static bool decide(pr_broker_desk_t *self, pr_bytes_t route, const envelope_t *envelope,
                    int64_t now_ms)
 {
     pr_broker_t *broker = self->broker;
@@ -283,19 +283,19 @@ static bool decide(pr_broker_io_t *self, pr_bytes_t route, const envelope_t *env
 
 void pr_broker_on_work(void *arg, int64_t now_ms)
 {
-    pr_broker_io_t *self = arg;
+    pr_broker_desk_t *self = arg;
     pr_incoming_t in;
-    for (int i = 0; i < BUDGET && pr_socket_receive(self->work, &in) == PR_OK; i++) {
-        self->passed++;
-        PR_CLEANUP(pr_envelope) envelope_t *envelope = pr_broker_open(self, in.frame);
+    for (int i = 0; i < BUDGET && pr_socket_receive(self->socket, &in) == PR_OK; i++) {
+        self->io->passed++;
+        PR_CLEANUP(pr_envelope) envelope_t *envelope = pr_broker_open(self->io, in.frame);
         if (!envelope) {
             continue;
         }
-        pr_broker_tap(self, envelope, in.frame);
+        pr_broker_tap(self->io, envelope, in.frame);
         if (decide(self, in.route, envelope, now_ms)) {
             perform_all(self, envelope, in.frame);
         } else {
-            pr_broker_misplaced(self, envelope, "work");
+            pr_broker_misplaced(self->io, envelope, self->name);
         }
     }
 }
@@ -303,12 +303,12 @@ void pr_broker_on_work(void *arg, int64_t now_ms)
 void pr_broker_on_turn(void *arg, int64_t now_ms)
 {
     (void)now_ms;
-    pr_broker_io_t *self = arg;
+    pr_broker_desk_t *self = arg;
     pr_broker_turn(self->broker);
     perform_all(self, NULL, (pr_bytes_t){0});
 }
 
-static void forget_silent(pr_broker_io_t *self, int64_t now_ms)
+static void forget_silent(pr_broker_desk_t *self, int64_t now_ms)
 {
     pr_roster_gone_t gone;
     while (pr_roster_expire(self->broker->roster, now_ms, &gone)) {
@@ -319,37 +319,39 @@ static void forget_silent(pr_broker_io_t *self, int64_t now_ms)
 
 /* BrokerHello to every peer: our heartbeat. Schedulers learn from it whom to wait for after a
  * takeover; workers need not know each other. */
-static void beat(pr_broker_io_t *self)
+static void beat(pr_broker_desk_t *self)
 {
     const pr_roster_t *roster = self->broker->roster;
     for (size_t i = 0; i < pr_roster_workers(roster); i++) {
         const pr_roster_worker_t *worker = pr_roster_worker_at(roster, i);
-        self->refused += send_hello(self, &worker->route, worker->greeting, false, false) != PR_OK;
+        self->io->refused +=
+            send_hello(self, &worker->route, worker->greeting, false, false) != PR_OK;
     }
     for (size_t i = 0; i < pr_roster_schedulers(roster); i++) {
         const pr_roster_scheduler_t *it = pr_roster_scheduler_at(roster, i);
-        self->refused += send_hello(self, &it->route, it->greeting, false, true) != PR_OK;
+        self->io->refused += send_hello(self, &it->route, it->greeting, false, true) != PR_OK;
     }
 }
 
 /* Says once what went wrong since the last second. */
-static void report(pr_broker_io_t *self)
+static void report(pr_broker_desk_t *self)
 {
     const pr_broker_counts_t *now = &self->broker->counts;
     bool worse = now->undelivered != self->told.undelivered ||
                  now->overdrawn != self->told.overdrawn || now->ownerless != self->told.ownerless;
     if (worse) {
-        pr_log_limited(PR_LOG_WARN, "work.unplaced", "",
-                       "undelivered=%" PRIu64 " overdrawn=%" PRIu64 " ownerless=%" PRIu64
+        pr_log_limited(PR_LOG_WARN, "work.unplaced", self->name,
+                       "socket=%s undelivered=%" PRIu64 " overdrawn=%" PRIu64 " ownerless=%" PRIu64
                        " strangers=%" PRIu64,
-                       now->undelivered, now->overdrawn, now->ownerless, now->strangers);
+                       self->name, now->undelivered, now->overdrawn, now->ownerless,
+                       now->strangers);
     }
     self->told = *now;
 }
 
 void pr_broker_on_second(void *arg, int64_t now_ms)
 {
-    pr_broker_io_t *self = arg;
+    pr_broker_desk_t *self = arg;
     forget_silent(self, now_ms);
     beat(self);
     pr_broker_repeat_grants(self->broker);

@@ -15,7 +15,9 @@ static char *shift_port(const char *base, long offset)
 
 char *pr_bus_address(const char *base, const char *socket)
 {
-    static const char *const sockets[] = {"work", "facts", "breaker", "dead", "state", "tap"};
+    /* The seventh port is the circuit-breaker's own, below. */
+    static const char *const sockets[] = {"work",  "facts", "breaker", "dead",
+                                          "state", "tap",   "",        "calls"};
     int offset = 0;
     while (offset < (int)PR_COUNT(sockets) && strcmp(sockets[offset], socket) != 0)
         offset++;

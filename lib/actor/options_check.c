@@ -45,7 +45,7 @@ static bool is_port(const char *text)
         return false;
     long port = strtol(text, NULL, 10);
     return port >= 1 &&
-           port <= 65535 - 6; /* a broker takes six in a row, the breaker the seventh */
+           port <= 65535 - 7; /* a broker takes eight in a row but for the breaker's, the seventh */
 }
 
 /* Room in a socket's path for what pr_bus_address adds to a broker's base. */

@@ -61,7 +61,7 @@ class Broker:
     def address(self, socket):
         if self.base.startswith("tcp://"):
             head, port = self.base.rsplit(":", 1)
-            names = ["work", "facts", "breaker", "dead", "state", "tap"]
+            names = ["work", "facts", "breaker", "dead", "state", "tap", "", "calls"]
             return f"{head}:{int(port) + names.index(socket)}"
         return f"{self.base}.{socket}"
 

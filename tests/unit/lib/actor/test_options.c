@@ -458,6 +458,8 @@ Test(options, bus_addresses_stand_beside_their_broker)
         {"tcp://h:7000", "work", "tcp://h:7000"},
         {"tcp://h:7000", "state", "tcp://h:7004"},
         {"tcp://[::1]:7000", "tap", "tcp://[::1]:7005"},
+        {"ipc:///run/x/b1", "calls", "ipc:///run/x/b1.calls"},
+        {"tcp://h:7000", "calls", "tcp://h:7007"},
     };
     for (size_t i = 0; i < PR_COUNT(cases); i++) {
         PR_CLEANUP_FREE char *got = pr_bus_address(cases[i].base, cases[i].socket);
