@@ -119,6 +119,20 @@ $_$;
 ALTER FUNCTION postrider.alert_take(most integer) OWNER TO postrider_owner;
 
 --
+-- Name: apply_evidence(bigint, bigint, text, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.apply_evidence(payment_id bigint, refund_id bigint, source text, evidence jsonb, event_id text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'apply_evidence is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.apply_evidence(payment_id bigint, refund_id bigint, source text, evidence jsonb, event_id text) OWNER TO postrider_owner;
+
+--
 -- Name: audit_add(text, text, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -176,6 +190,174 @@ END $$;
 ALTER FUNCTION postrider.breaker_force(who text, id bigint, forced text, reason text) OWNER TO postrider_owner;
 
 --
+-- Name: call_session_beat(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_session_beat(session uuid, OUT alive boolean, OUT target integer, OUT owned integer) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'call_session_beat is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.call_session_beat(session uuid, OUT alive boolean, OUT target integer, OUT owned integer) OWNER TO postrider_owner;
+
+--
+-- Name: call_session_end(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_session_end(session uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'call_session_end is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.call_session_end(session uuid) OWNER TO postrider_owner;
+
+--
+-- Name: call_session_open(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_session_open(address text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'call_session_open is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.call_session_open(address text) OWNER TO postrider_owner;
+
+--
+-- Name: call_shards(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_shards(session uuid) RETURNS SETOF smallint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'call_shards is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.call_shards(session uuid) OWNER TO postrider_owner;
+
+--
+-- Name: call_shards_release(uuid, smallint[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_shards_release(session uuid, nos smallint[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'call_shards_release is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.call_shards_release(session uuid, nos smallint[]) OWNER TO postrider_owner;
+
+--
+-- Name: call_shards_take(uuid, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_shards_take(session uuid, most integer) RETURNS SETOF smallint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'call_shards_take is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.call_shards_take(session uuid, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: calls_apply(uuid, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.calls_apply(session uuid, results jsonb) RETURNS TABLE(call_id bigint, verdict text, next text, next_in_ms bigint, channel text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'calls_apply is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.calls_apply(session uuid, results jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: calls_channels(uuid, text[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.calls_channels(session uuid, known text[], versions bigint[]) RETURNS TABLE(channel text, version bigint, shard smallint, state text, profile text, base_url text, tls_ca text, parameters jsonb, exponents jsonb, rate_per_s double precision, burst integer, concurrency integer, polls text, max_polls integer, charge_retry text, query_supported boolean)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'calls_channels is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.calls_channels(session uuid, known text[], versions bigint[]) OWNER TO postrider_owner;
+
+--
+-- Name: calls_dispatch(uuid, bigint[], integer[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.calls_dispatch(session uuid, call_ids bigint[], lease_ms integer[]) RETURNS TABLE(call_id bigint, dropped text, salt bigint, attempt integer, channel text, class integer, operation text, payment_id bigint, refund_id bigint, request_no text, reference text, refund_no text, refund_reference text, order_no text, currency text, description text, reason text, notify_url text, return_url text, amount_minor bigint, refund_minor bigint, expires_at_us bigint, request text, paid_before boolean, age_ms bigint, expires_ms bigint, polls integer, sooner integer, polled_at_expiry boolean, tries integer, failures integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'calls_dispatch is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.calls_dispatch(session uuid, call_ids bigint[], lease_ms integer[]) OWNER TO postrider_owner;
+
+--
+-- Name: calls_due(uuid, smallint[], integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.calls_due(session uuid, shards smallint[], most integer) RETURNS TABLE(call_id bigint, channel text, class integer, operation text, due_in_ms bigint, priority integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'calls_due is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.calls_due(session uuid, shards smallint[], most integer) OWNER TO postrider_owner;
+
+--
+-- Name: calls_expire_leases(uuid, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.calls_expire_leases(session uuid, most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'calls_expire_leases is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.calls_expire_leases(session uuid, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: calls_webhook_delays(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.calls_webhook_delays(session uuid) RETURNS TABLE(channel text, samples integer, first_permille integer, p95_ms bigint, p99_ms bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'calls_webhook_delays is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.calls_webhook_delays(session uuid) OWNER TO postrider_owner;
+
+--
 -- Name: cancel_notification(uuid, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -223,6 +405,43 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.cancel_notification(notify_id uuid, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: cancel_payment(bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.cancel_payment(payment_id bigint, reason text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'cancel_payment is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.cancel_payment(payment_id bigint, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: channel_before(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_before() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    NEW.shard := get_byte(sha256(convert_to(NEW.id, 'UTF8')), 0);
+    NEW.updated_at := now();
+    IF TG_OP = 'UPDATE' THEN
+        NEW.version := OLD.version + 1;
+        IF NEW.id <> OLD.id THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = 'a channel keeps its id', HINT = 'Add another one.';
+        END IF;
+        NEW.state_at := CASE WHEN NEW.state <> OLD.state THEN now() ELSE OLD.state_at END;
+    END IF;
+    RETURN NEW;
+END $$;
+
+ALTER FUNCTION postrider.channel_before() OWNER TO postrider_owner;
 
 --
 -- Name: check_invariants(timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -322,6 +541,43 @@ BEGIN
 END $_$;
 
 ALTER FUNCTION postrider.configure(priority jsonb, retry_notification text) OWNER TO postrider_owner;
+
+--
+-- Name: create_task(text, text, text, text, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.create_task(biz_type text, biz_id text, merchant_id text, order_no text, request jsonb, idempotency_key text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'create_task is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.create_task(biz_type text, biz_id text, merchant_id text, order_no text, request jsonb, idempotency_key text) OWNER TO postrider_owner;
+
+--
+-- Name: currency_exponent(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.currency_exponent(currency text) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT CASE
+        WHEN $1 !~ '^[A-Z]{3}$' THEN NULL
+        WHEN $1 = ANY (regexp_split_to_array('BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF', ' ')) THEN 0
+        WHEN $1 = ANY (regexp_split_to_array(
+            'AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CNY COP '
+            'COU CRC CUC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HRK HTG HUF IDR ILS INR IRR '
+            'JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK '
+            'NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SLL SOS SRD SSP STN SVC SYP SZL THB TJS TMT '
+            'TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XAD XCD XCG YER ZAR ZMW ZWG ZWL', ' ')) THEN 2
+        WHEN $1 = ANY (regexp_split_to_array('BHD IQD JOD KWD LYD OMR TND', ' ')) THEN 3
+        WHEN $1 = ANY (regexp_split_to_array('CLF UYW', ' ')) THEN 4 END
+$_$;
+
+ALTER FUNCTION postrider.currency_exponent(currency text) OWNER TO postrider_owner;
 
 --
 -- Name: dead_close(text, text, jsonb, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1318,6 +1574,49 @@ END $$;
 ALTER FUNCTION postrider.follow_timeline() OWNER TO postrider_owner;
 
 --
+-- Name: guard_history(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.guard_history() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('rows of %s are neither changed nor deleted', TG_TABLE_NAME),
+        HINT = 'Add what corrects them: everything is kept.';
+END $$;
+
+ALTER FUNCTION postrider.guard_history() OWNER TO postrider_owner;
+
+--
+-- Name: guard_state(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.guard_state() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    former text := '';
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        IF NEW.state = OLD.state THEN
+            RETURN NEW;
+        END IF;
+        former := OLD.state;
+    END IF;
+    IF NOT EXISTS (SELECT FROM postrider.transition AS t
+                   WHERE t.object = TG_ARGV[0] AND t.from_state = former AND t.to_state = NEW.state) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006',
+            MESSAGE = format('a %s does not go from %s to %s', TG_ARGV[0], coalesce(nullif(former, ''), 'birth'), coalesce(NEW.state, 'nothing')),
+            HINT = 'docs/states.md has the moves; what is final stays.';
+    END IF;
+    RETURN NEW;
+END $$;
+
+ALTER FUNCTION postrider.guard_state() OWNER TO postrider_owner;
+
+--
 -- Name: header_ok(text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -1368,6 +1667,76 @@ CREATE FUNCTION postrider.host_ok(host text) RETURNS boolean
 $_$;
 
 ALTER FUNCTION postrider.host_ok(host text) OWNER TO postrider_owner;
+
+--
+-- Name: http_key_check(bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.http_key_check(hash bytea) RETURNS TABLE(key_id bigint, kind text, merchant_id text, livemode boolean)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'http_key_check is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.http_key_check(hash bytea) OWNER TO postrider_owner;
+
+--
+-- Name: http_purge(integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.http_purge(most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'http_purge is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.http_purge(most integer) OWNER TO postrider_owner;
+
+--
+-- Name: http_read(bigint, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.http_read(key_id bigint, what text, arguments jsonb) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'http_read is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.http_read(key_id bigint, what text, arguments jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: http_write(bigint, text, bytea, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.http_write(key_id bigint, idempotency_key text, request_hash bytea, operation text, arguments jsonb, OUT status integer, OUT body text, OUT replayed boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'http_write is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.http_write(key_id bigint, idempotency_key text, request_hash bytea, operation text, arguments jsonb, OUT status integer, OUT body text, OUT replayed boolean) OWNER TO postrider_owner;
+
+--
+-- Name: ingress_channels(text[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.ingress_channels(known text[], versions bigint[]) RETURNS TABLE(channel text, version bigint, state text, profile text, base_url text, parameters jsonb, exponents jsonb, livemode boolean)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'ingress_channels is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.ingress_channels(known text[], versions bigint[]) OWNER TO postrider_owner;
 
 --
 -- Name: ipv6_ok(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1557,6 +1926,67 @@ CREATE FUNCTION postrider.outcome_name(outcome smallint) RETURNS text
 $_$;
 
 ALTER FUNCTION postrider.outcome_name(outcome smallint) OWNER TO postrider_owner;
+
+--
+-- Name: payment_before(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_before() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    what text;
+BEGIN
+    what := CASE
+        WHEN (NEW.id, NEW.merchant_id, NEW.order_no, NEW.channel, NEW.channel_no, NEW.intent, NEW.amount_minor, NEW.currency, NEW.request,
+              NEW.livemode, NEW.single, NEW.created_at, NEW.args_hash)
+             <> (OLD.id, OLD.merchant_id, OLD.order_no, OLD.channel, OLD.channel_no, OLD.intent, OLD.amount_minor, OLD.currency, OLD.request,
+                 OLD.livemode, OLD.single, OLD.created_at, OLD.args_hash)
+             OR (NEW.request_no, NEW.webhook_url) IS DISTINCT FROM (OLD.request_no, OLD.webhook_url) THEN 'what it is'
+        WHEN OLD.gateway_reference IS NOT NULL AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference THEN 'its number at the gateway'
+        WHEN OLD.final_at IS NOT NULL AND (NEW.final_at, NEW.ended_by) IS DISTINCT FROM (OLD.final_at, OLD.ended_by) THEN 'when and by what it ended'
+        WHEN OLD.notify_id IS NOT NULL AND NEW.notify_id IS DISTINCT FROM OLD.notify_id THEN 'the notification of its end'
+        WHEN NEW.version < OLD.version THEN 'its version backwards'
+        WHEN OLD.sent_at IS NOT NULL AND NEW.sent_at IS DISTINCT FROM OLD.sent_at THEN 'when it was sent'
+        WHEN OLD.state = 'created' AND NEW.state = 'cancelled' AND NEW.sent_at IS NOT NULL THEN 'created to cancelled once something was sent'
+        WHEN (NEW.state IN ('succeeded', 'failed', 'cancelled')) <> (NEW.final_at IS NOT NULL) THEN 'its end without the time of it' END;
+    IF what IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('a payment does not change %s', what),
+            HINT = 'A corrected payment is a new intent.';
+    END IF;
+    RETURN NEW;
+END $$;
+
+ALTER FUNCTION postrider.payment_before() OWNER TO postrider_owner;
+
+--
+-- Name: payments_sweep(integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payments_sweep(most integer) RETURNS TABLE(what text, found bigint, repaired bigint, tasks bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'payments_sweep is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.payments_sweep(most integer) OWNER TO postrider_owner;
+
+--
+-- Name: payments_upkeep(uuid, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payments_upkeep(session uuid, most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'payments_upkeep is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.payments_upkeep(session uuid, most integer) OWNER TO postrider_owner;
 
 --
 -- Name: purge_step(interval, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1782,6 +2212,41 @@ END $$;
 ALTER FUNCTION postrider.redrive_step(OUT driven bigint, OUT open_orders integer) OWNER TO postrider_owner;
 
 --
+-- Name: refund_before(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.refund_before() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF (NEW.id, NEW.payment_id, NEW.refund_no, NEW.amount_minor, NEW.origin, NEW.created_at)
+       <> (OLD.id, OLD.payment_id, OLD.refund_no, OLD.amount_minor, OLD.origin, OLD.created_at)
+       OR NEW.gateway_no IS DISTINCT FROM OLD.gateway_no
+       OR (OLD.gateway_reference IS NOT NULL AND NEW.gateway_reference IS DISTINCT FROM OLD.gateway_reference)
+       OR (OLD.state = 'created' AND NEW.state = 'cancelled' AND NEW.sent_at IS NOT NULL) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = 'a refund stays what it is', HINT = 'Another amount is another refund_no.';
+    END IF;
+    RETURN NEW;
+END $$;
+
+ALTER FUNCTION postrider.refund_before() OWNER TO postrider_owner;
+
+--
+-- Name: refund_payment(bigint, text, bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.refund_payment(payment_id bigint, refund_no text, amount_minor bigint, reason text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'refund_payment is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.refund_payment(payment_id bigint, refund_no text, amount_minor bigint, reason text) OWNER TO postrider_owner;
+
+--
 -- Name: release_shards(uuid, smallint[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -1800,6 +2265,34 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.release_shards(session uuid, nos smallint[], low bigint[]) OWNER TO postrider_owner;
+
+--
+-- Name: report_fulfilment(text, text, text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.report_fulfilment(merchant_id text, order_no text, state text, reference text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'report_fulfilment is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.report_fulfilment(merchant_id text, order_no text, state text, reference text) OWNER TO postrider_owner;
+
+--
+-- Name: report_payment(bigint, text, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.report_payment(payment_id bigint, state text, evidence jsonb, event_id text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'report_payment is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.report_payment(payment_id bigint, state text, evidence jsonb, event_id text) OWNER TO postrider_owner;
 
 --
 -- Name: response_kept(smallint, bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1989,6 +2482,20 @@ $_$;
 ALTER FUNCTION postrider.session_connected(lock_key bigint, pid integer) OWNER TO postrider_owner;
 
 --
+-- Name: submit_payment(text, text, text, bigint, text, jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb DEFAULT '{}'::jsonb, options jsonb DEFAULT '{}'::jsonb) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'submit_payment is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb, options jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: supersede(bigint, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2029,6 +2536,37 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.supersede(after bigint, upto bigint) OWNER TO postrider_owner;
+
+--
+-- Name: task_after(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_after() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO postrider.task_log (task_id, from_state, to_state, who, reason, detail)
+    VALUES (NEW.id, CASE WHEN TG_OP = 'UPDATE' THEN OLD.state ELSE '' END, NEW.state, NEW.moved_by, NEW.move_reason,
+            jsonb_strip_nulls(jsonb_build_object('error_code', NEW.last_error_code, 'retry_count', NEW.retry_count, 'conclusion', NEW.conclusion)));
+    RETURN NULL;
+END $$;
+
+ALTER FUNCTION postrider.task_after() OWNER TO postrider_owner;
+
+--
+-- Name: track_payment(text, text, text, text, bigint, text, timestamp with time zone, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, options jsonb DEFAULT '{}'::jsonb) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'track_payment is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: unmoved_in(regclass); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -2111,6 +2649,34 @@ CREATE FUNCTION postrider.watch_load() RETURNS TABLE(endpoint bigint, merchant_i
 $$;
 
 ALTER FUNCTION postrider.watch_load() OWNER TO postrider_owner;
+
+--
+-- Name: webhook_receive(text, timestamp with time zone, text, text, jsonb, bytea, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.webhook_receive(channel text, received_at timestamp with time zone, method text, query text, headers jsonb, body bytea, verdict text, reason text, items jsonb, OUT reply text, OUT webhook_id bigint, OUT result text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'webhook_receive is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.webhook_receive(channel text, received_at timestamp with time zone, method text, query text, headers jsonb, body bytea, verdict text, reason text, items jsonb, OUT reply text, OUT webhook_id bigint, OUT result text) OWNER TO postrider_owner;
+
+--
+-- Name: webhook_redrive(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.webhook_redrive(webhook_id bigint, OUT state text, OUT result text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE feature_not_supported USING MESSAGE = 'webhook_redrive is not there yet';
+END $$;
+
+ALTER FUNCTION postrider.webhook_redrive(webhook_id bigint, OUT state text, OUT result text) OWNER TO postrider_owner;
 
 --
 -- Name: alert; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -2380,6 +2946,121 @@ WITH (fillfactor='50');
 ALTER TABLE postrider.breaker_open OWNER TO postrider_owner;
 
 --
+-- Name: call; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.call (
+    id bigint NOT NULL,
+    channel_no integer NOT NULL,
+    class smallint NOT NULL,
+    operation text NOT NULL,
+    payment_id bigint NOT NULL,
+    refund_id bigint,
+    due timestamp with time zone,
+    reason text NOT NULL,
+    salt bigint NOT NULL,
+    attempt integer DEFAULT 0 NOT NULL,
+    session uuid,
+    lease_until timestamp with time zone,
+    dispatched_at timestamp with time zone,
+    tries integer DEFAULT 0 NOT NULL,
+    polls integer DEFAULT 0 NOT NULL,
+    sooner integer DEFAULT 0 NOT NULL,
+    at_expiry boolean DEFAULT false NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    closes integer DEFAULT 0 NOT NULL,
+    closed_at timestamp with time zone,
+    settle_at timestamp with time zone,
+    born timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT call_check CHECK (((due IS NULL) = (lease_until IS NOT NULL))),
+    CONSTRAINT call_check1 CHECK ((class =
+CASE
+    WHEN (operation = ANY (ARRAY['query'::text, 'query_refund'::text, 'expire'::text])) THEN 1
+    ELSE 0
+END)),
+    CONSTRAINT call_operation_check CHECK ((operation = ANY (ARRAY['charge'::text, 'capture'::text, 'query'::text, 'refund'::text, 'query_refund'::text, 'close'::text, 'expire'::text])))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='20000');
+
+ALTER TABLE postrider.call OWNER TO postrider_owner;
+
+--
+-- Name: call_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.call ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.call_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: call_log; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.call_log (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    channel_no integer NOT NULL,
+    payment_id bigint NOT NULL,
+    refund_id bigint,
+    operation text NOT NULL,
+    attempt integer NOT NULL,
+    dispatched_at timestamp with time zone,
+    duration_ms integer,
+    http_status integer,
+    transport text,
+    status text,
+    action text,
+    reason text,
+    verdict text,
+    next text
+);
+
+ALTER TABLE postrider.call_log OWNER TO postrider_owner;
+
+--
+-- Name: call_log_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.call_log ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.call_log_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: call_session; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.call_session (
+    id uuid NOT NULL,
+    pid integer NOT NULL,
+    address text NOT NULL,
+    started timestamp with time zone DEFAULT now() NOT NULL,
+    ended timestamp with time zone
+);
+
+ALTER TABLE postrider.call_session OWNER TO postrider_owner;
+
+--
+-- Name: call_shard; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.call_shard (
+    no smallint NOT NULL,
+    session uuid
+);
+
+ALTER TABLE postrider.call_shard OWNER TO postrider_owner;
+
+--
 -- Name: cancelled; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2393,6 +3074,96 @@ CREATE TABLE postrider.cancelled (
 );
 
 ALTER TABLE postrider.cancelled OWNER TO postrider_owner;
+
+--
+-- Name: channel; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.channel (
+    id text NOT NULL,
+    no integer NOT NULL,
+    shard smallint NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    state text DEFAULT 'active'::text NOT NULL,
+    state_reason text,
+    state_at timestamp with time zone DEFAULT now() NOT NULL,
+    profile text NOT NULL,
+    base_url text NOT NULL,
+    account text DEFAULT ''::text NOT NULL,
+    livemode boolean DEFAULT true NOT NULL,
+    tls_ca text,
+    notify_url text,
+    match text[] NOT NULL,
+    failure_final boolean NOT NULL,
+    unit text NOT NULL,
+    exponents jsonb DEFAULT '{}'::jsonb NOT NULL,
+    not_found text NOT NULL,
+    not_found_grace_ms bigint NOT NULL,
+    settle_ms bigint NOT NULL,
+    rate_per_s double precision DEFAULT 0 NOT NULL,
+    burst integer DEFAULT 1 NOT NULL,
+    concurrency integer DEFAULT 8 NOT NULL,
+    polls text NOT NULL,
+    max_polls integer NOT NULL,
+    first_poll_ms bigint DEFAULT 60000 NOT NULL,
+    charge_retry text DEFAULT 'exponential-jitter:1s..6h*5'::text NOT NULL,
+    charge_tries integer DEFAULT 6 NOT NULL,
+    operations text[] NOT NULL,
+    number_max integer DEFAULT 64 NOT NULL,
+    expires_ms bigint DEFAULT 7200000 NOT NULL,
+    order_policy text DEFAULT 'single'::text NOT NULL,
+    late_money text DEFAULT 'refund'::text NOT NULL,
+    risk text DEFAULT 'fail'::text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT channel_base_url_check CHECK ((octet_length(base_url) <= 512)),
+    CONSTRAINT channel_burst_check CHECK ((burst > 0)),
+    CONSTRAINT channel_charge_tries_check CHECK (((charge_tries >= 1) AND (charge_tries <= 100))),
+    CONSTRAINT channel_concurrency_check CHECK (((concurrency >= 1) AND (concurrency <= 1000))),
+    CONSTRAINT channel_expires_ms_check CHECK ((expires_ms > 0)),
+    CONSTRAINT channel_first_poll_ms_check CHECK ((first_poll_ms >= 0)),
+    CONSTRAINT channel_id_check CHECK ((id ~ '^[A-Za-z0-9._-]{1,64}$'::text)),
+    CONSTRAINT channel_late_money_check CHECK ((late_money = ANY (ARRAY['refund'::text, 'person'::text]))),
+    CONSTRAINT channel_max_polls_check CHECK ((max_polls > 0)),
+    CONSTRAINT channel_not_found_check CHECK ((not_found = ANY (ARRAY['yet'::text, 'final'::text]))),
+    CONSTRAINT channel_not_found_grace_ms_check CHECK ((not_found_grace_ms >= 0)),
+    CONSTRAINT channel_number_max_check CHECK (((number_max >= 16) AND (number_max <= 255))),
+    CONSTRAINT channel_order_policy_check CHECK ((order_policy = ANY (ARRAY['single'::text, 'many'::text]))),
+    CONSTRAINT channel_rate_per_s_check CHECK ((rate_per_s >= (0)::double precision)),
+    CONSTRAINT channel_risk_check CHECK ((risk = ANY (ARRAY['fail'::text, 'person'::text]))),
+    CONSTRAINT channel_settle_ms_check CHECK ((settle_ms >= 0)),
+    CONSTRAINT channel_unit_check CHECK ((unit = ANY (ARRAY['minor'::text, 'major'::text])))
+);
+
+ALTER TABLE postrider.channel OWNER TO postrider_owner;
+
+--
+-- Name: channel_no_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.channel ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.channel_no_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: channel_parameter; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.channel_parameter (
+    channel text NOT NULL,
+    name text NOT NULL,
+    "position" smallint DEFAULT 1 NOT NULL,
+    sealed bytea NOT NULL,
+    CONSTRAINT channel_parameter_position_check CHECK ((("position" >= 1) AND ("position" <= 4))),
+    CONSTRAINT channel_parameter_sealed_check CHECK ((octet_length(sealed) <= 16384))
+);
+
+ALTER TABLE postrider.channel_parameter OWNER TO postrider_owner;
 
 --
 -- Name: dead; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -2646,6 +3417,36 @@ UNION ALL
 ALTER TABLE postrider.delivery OWNER TO postrider_owner;
 
 --
+-- Name: dispute; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.dispute (
+    id bigint NOT NULL,
+    payment_id bigint NOT NULL,
+    reference text NOT NULL,
+    state text NOT NULL,
+    amount_minor bigint,
+    reason text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE postrider.dispute OWNER TO postrider_owner;
+
+--
+-- Name: dispute_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.dispute ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.dispute_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
 -- Name: endpoint_failing; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2709,6 +3510,22 @@ CREATE VIEW postrider.endpoints AS
 ALTER TABLE postrider.endpoints OWNER TO postrider_owner;
 
 --
+-- Name: fulfilment; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.fulfilment (
+    merchant_id text NOT NULL,
+    order_no text NOT NULL,
+    state text NOT NULL,
+    reference text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT fulfilment_state_check CHECK ((state = ANY (ARRAY['delivered'::text, 'failed'::text])))
+);
+
+ALTER TABLE postrider.fulfilment OWNER TO postrider_owner;
+
+--
 -- Name: heartbeat; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2720,6 +3537,55 @@ CREATE TABLE postrider.heartbeat (
 WITH (fillfactor='50');
 
 ALTER TABLE postrider.heartbeat OWNER TO postrider_owner;
+
+--
+-- Name: http_answer; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.http_answer (
+    key_id bigint NOT NULL,
+    key text NOT NULL,
+    request_hash bytea NOT NULL,
+    status integer NOT NULL,
+    body text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE postrider.http_answer OWNER TO postrider_owner;
+
+--
+-- Name: http_key; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.http_key (
+    id bigint NOT NULL,
+    hash bytea NOT NULL,
+    kind text NOT NULL,
+    merchant_id text,
+    livemode boolean NOT NULL,
+    label text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT http_key_check CHECK (((kind = 'merchant'::text) = (merchant_id IS NOT NULL))),
+    CONSTRAINT http_key_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT http_key_kind_check CHECK ((kind = ANY (ARRAY['application'::text, 'merchant'::text])))
+);
+
+ALTER TABLE postrider.http_key OWNER TO postrider_owner;
+
+--
+-- Name: http_key_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.http_key ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.http_key_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 --
 -- Name: idempotency; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -2942,6 +3808,138 @@ CREATE TABLE postrider.partition (
 ALTER TABLE postrider.partition OWNER TO postrider_owner;
 
 --
+-- Name: payment; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.payment (
+    id bigint NOT NULL,
+    merchant_id text NOT NULL,
+    order_no text NOT NULL,
+    channel text NOT NULL,
+    channel_no integer NOT NULL,
+    intent text DEFAULT '1'::text NOT NULL,
+    state text NOT NULL,
+    manual boolean DEFAULT false NOT NULL,
+    manual_reason text,
+    amount_minor bigint NOT NULL,
+    currency text NOT NULL,
+    captured_minor bigint DEFAULT 0 NOT NULL,
+    refunded_minor bigint DEFAULT 0 NOT NULL,
+    refunded_seen bigint DEFAULT 0 NOT NULL,
+    version bigint NOT NULL,
+    gateway_reference text,
+    request_no text,
+    request text DEFAULT '{}'::text NOT NULL,
+    webhook_url text,
+    app_ref text,
+    notify_url text,
+    priority smallint,
+    extra jsonb DEFAULT '{}'::jsonb NOT NULL,
+    on_expiry text DEFAULT 'close'::text NOT NULL,
+    livemode boolean DEFAULT true NOT NULL,
+    single boolean NOT NULL,
+    failure_code text,
+    failure_message text,
+    next_action_kind text,
+    next_action text,
+    paid_before boolean DEFAULT false NOT NULL,
+    occurred_at timestamp with time zone,
+    paid_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    sent_at timestamp with time zone,
+    final_at timestamp with time zone,
+    ended_by text,
+    webhook_ms bigint,
+    notify_id uuid,
+    args_hash bytea NOT NULL,
+    CONSTRAINT payment_amount_minor_check CHECK (((amount_minor >= 0) AND (amount_minor <= '9007199254740991'::bigint))),
+    CONSTRAINT payment_on_expiry_check CHECK ((on_expiry = ANY (ARRAY['close'::text, 'manual'::text])))
+)
+WITH (fillfactor='80');
+
+ALTER TABLE postrider.payment OWNER TO postrider_owner;
+
+--
+-- Name: payment_event; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.payment_event (
+    seq bigint NOT NULL,
+    tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    payment_id bigint NOT NULL,
+    refund_id bigint,
+    event text NOT NULL,
+    state text NOT NULL,
+    status text NOT NULL,
+    version bigint NOT NULL,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
+ALTER TABLE postrider.payment_event OWNER TO postrider_owner;
+
+--
+-- Name: payment_event_seq_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.payment_event ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.payment_event_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: payment_history; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.payment_history (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    payment_id bigint NOT NULL,
+    refund_id bigint,
+    source text NOT NULL,
+    event_id text,
+    verdict text NOT NULL,
+    from_state text,
+    to_state text,
+    version bigint,
+    evidence jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
+ALTER TABLE postrider.payment_history OWNER TO postrider_owner;
+
+--
+-- Name: payment_history_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.payment_history ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.payment_history_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: payment_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.payment ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.payment_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
 -- Name: priority_rule; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2987,6 +3985,48 @@ ALTER TABLE postrider.redrive ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 );
 
 --
+-- Name: refund; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.refund (
+    id bigint NOT NULL,
+    payment_id bigint NOT NULL,
+    refund_no text NOT NULL,
+    amount_minor bigint NOT NULL,
+    reason text,
+    origin text DEFAULT 'application'::text NOT NULL,
+    state text NOT NULL,
+    manual boolean DEFAULT false NOT NULL,
+    manual_reason text,
+    gateway_no text,
+    gateway_reference text,
+    failure_code text,
+    failure_message text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    sent_at timestamp with time zone,
+    final_at timestamp with time zone,
+    CONSTRAINT refund_amount_minor_check CHECK (((amount_minor >= 1) AND (amount_minor <= '9007199254740991'::bigint))),
+    CONSTRAINT refund_origin_check CHECK ((origin = ANY (ARRAY['application'::text, 'late_money'::text, 'gateway'::text])))
+)
+WITH (fillfactor='80');
+
+ALTER TABLE postrider.refund OWNER TO postrider_owner;
+
+--
+-- Name: refund_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.refund ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.refund_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
 -- Name: session; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3013,6 +4053,166 @@ CREATE TABLE postrider.shard (
 );
 
 ALTER TABLE postrider.shard OWNER TO postrider_owner;
+
+--
+-- Name: task; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.task (
+    id bigint NOT NULL,
+    task_no text NOT NULL,
+    biz_type text NOT NULL,
+    biz_id text NOT NULL,
+    merchant_id text,
+    order_no text,
+    payment_id bigint,
+    source text NOT NULL,
+    difference_id bigint,
+    state text NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    retry_limit integer DEFAULT 10 NOT NULL,
+    next_run_at timestamp with time zone,
+    last_run_at timestamp with time zone,
+    last_error_code text,
+    last_error_message text,
+    request jsonb DEFAULT '{}'::jsonb NOT NULL,
+    result jsonb DEFAULT '{}'::jsonb NOT NULL,
+    lock_owner text,
+    lock_token uuid,
+    locked_at timestamp with time zone,
+    moved_by text NOT NULL,
+    move_reason text DEFAULT ''::text NOT NULL,
+    closed_by text,
+    conclusion text,
+    before jsonb,
+    after jsonb,
+    follows text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT task_biz_id_check CHECK (((length(biz_id) >= 1) AND (length(biz_id) <= 128))),
+    CONSTRAINT task_biz_type_check CHECK ((biz_type ~ '^[a-z0-9_]{1,64}$'::text)),
+    CONSTRAINT task_source_check CHECK ((source = ANY (ARRAY['callback_failure'::text, 'difference'::text, 'person'::text, 'inspection'::text, 'application'::text])))
+);
+
+ALTER TABLE postrider.task OWNER TO postrider_owner;
+
+--
+-- Name: task_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.task ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.task_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: task_log; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.task_log (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    task_id bigint NOT NULL,
+    from_state text NOT NULL,
+    to_state text NOT NULL,
+    who text NOT NULL,
+    reason text NOT NULL,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
+ALTER TABLE postrider.task_log OWNER TO postrider_owner;
+
+--
+-- Name: task_log_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.task_log ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.task_log_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: transition; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.transition (
+    object text NOT NULL,
+    from_state text NOT NULL,
+    to_state text NOT NULL,
+    why text NOT NULL
+);
+
+ALTER TABLE postrider.transition OWNER TO postrider_owner;
+
+--
+-- Name: webhook; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.webhook (
+    id bigint NOT NULL,
+    channel_no integer NOT NULL,
+    received_at timestamp with time zone NOT NULL,
+    method text NOT NULL,
+    query text DEFAULT ''::text NOT NULL,
+    headers jsonb NOT NULL,
+    body bytea NOT NULL,
+    verdict text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    items jsonb DEFAULT '[]'::jsonb NOT NULL,
+    state text NOT NULL,
+    result text DEFAULT ''::text NOT NULL,
+    tries integer DEFAULT 0 NOT NULL,
+    payment_id bigint,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE postrider.webhook OWNER TO postrider_owner;
+
+--
+-- Name: webhook_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.webhook ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.webhook_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: webhook_key; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.webhook_key (
+    channel_no integer NOT NULL,
+    key text NOT NULL,
+    webhook_id bigint NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE postrider.webhook_key OWNER TO postrider_owner;
+
+--
+-- Name: webhook_orphan; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.webhook_orphan (
+    channel_no integer NOT NULL,
+    number text NOT NULL,
+    webhook_id bigint NOT NULL
+);
+
+ALTER TABLE postrider.webhook_orphan OWNER TO postrider_owner;
 
 --
 -- Name: attempt_default; Type: TABLE ATTACH; Schema: postrider; Owner: postrider_owner
@@ -3048,6 +4248,27 @@ ALTER TABLE ONLY postrider.breaker_open
     ADD CONSTRAINT breaker_open_pkey PRIMARY KEY (endpoint);
 
 --
+-- Name: call call_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.call
+    ADD CONSTRAINT call_pkey PRIMARY KEY (id);
+
+--
+-- Name: call_session call_session_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.call_session
+    ADD CONSTRAINT call_session_pkey PRIMARY KEY (id);
+
+--
+-- Name: call_shard call_shard_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.call_shard
+    ADD CONSTRAINT call_shard_pkey PRIMARY KEY (no);
+
+--
 -- Name: cancelled cancelled_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3055,11 +4276,46 @@ ALTER TABLE ONLY postrider.cancelled
     ADD CONSTRAINT cancelled_pkey PRIMARY KEY (outbox_id, endpoint);
 
 --
+-- Name: channel channel_no_key; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.channel
+    ADD CONSTRAINT channel_no_key UNIQUE (no);
+
+--
+-- Name: channel_parameter channel_parameter_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.channel_parameter
+    ADD CONSTRAINT channel_parameter_pkey PRIMARY KEY (channel, name, "position");
+
+--
+-- Name: channel channel_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.channel
+    ADD CONSTRAINT channel_pkey PRIMARY KEY (id);
+
+--
 -- Name: dead dead_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
 ALTER TABLE ONLY postrider.dead
     ADD CONSTRAINT dead_pkey PRIMARY KEY (outbox_id, endpoint);
+
+--
+-- Name: dispute dispute_payment_id_reference_key; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.dispute
+    ADD CONSTRAINT dispute_payment_id_reference_key UNIQUE (payment_id, reference);
+
+--
+-- Name: dispute dispute_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.dispute
+    ADD CONSTRAINT dispute_pkey PRIMARY KEY (id);
 
 --
 -- Name: endpoint_failing endpoint_failing_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -3083,11 +4339,39 @@ ALTER TABLE ONLY postrider.endpoint
     ADD CONSTRAINT endpoint_pkey PRIMARY KEY (id);
 
 --
+-- Name: fulfilment fulfilment_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.fulfilment
+    ADD CONSTRAINT fulfilment_pkey PRIMARY KEY (merchant_id, order_no);
+
+--
 -- Name: heartbeat heartbeat_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
 ALTER TABLE ONLY postrider.heartbeat
     ADD CONSTRAINT heartbeat_pkey PRIMARY KEY (session);
+
+--
+-- Name: http_answer http_answer_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.http_answer
+    ADD CONSTRAINT http_answer_pkey PRIMARY KEY (key_id, key);
+
+--
+-- Name: http_key http_key_hash_key; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.http_key
+    ADD CONSTRAINT http_key_hash_key UNIQUE (hash);
+
+--
+-- Name: http_key http_key_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.http_key
+    ADD CONSTRAINT http_key_pkey PRIMARY KEY (id);
 
 --
 -- Name: idempotency idempotency_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -3118,6 +4402,27 @@ ALTER TABLE ONLY postrider.partition
     ADD CONSTRAINT partition_pkey PRIMARY KEY (name);
 
 --
+-- Name: payment_event payment_event_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.payment_event
+    ADD CONSTRAINT payment_event_pkey PRIMARY KEY (seq);
+
+--
+-- Name: payment_history payment_history_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.payment_history
+    ADD CONSTRAINT payment_history_pkey PRIMARY KEY (id);
+
+--
+-- Name: payment payment_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.payment
+    ADD CONSTRAINT payment_pkey PRIMARY KEY (id);
+
+--
 -- Name: priority_rule priority_rule_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3130,6 +4435,20 @@ ALTER TABLE ONLY postrider.priority_rule
 
 ALTER TABLE ONLY postrider.redrive
     ADD CONSTRAINT redrive_pkey PRIMARY KEY (id);
+
+--
+-- Name: refund refund_payment_id_refund_no_key; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.refund
+    ADD CONSTRAINT refund_payment_id_refund_no_key UNIQUE (payment_id, refund_no);
+
+--
+-- Name: refund refund_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.refund
+    ADD CONSTRAINT refund_pkey PRIMARY KEY (id);
 
 --
 -- Name: session session_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -3153,11 +4472,60 @@ ALTER TABLE ONLY postrider.shard
     ADD CONSTRAINT shard_pkey PRIMARY KEY (no);
 
 --
+-- Name: task_log task_log_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.task_log
+    ADD CONSTRAINT task_log_pkey PRIMARY KEY (id);
+
+--
+-- Name: task task_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.task
+    ADD CONSTRAINT task_pkey PRIMARY KEY (id);
+
+--
+-- Name: task task_task_no_key; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.task
+    ADD CONSTRAINT task_task_no_key UNIQUE (task_no);
+
+--
 -- Name: tick tick_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
 ALTER TABLE ONLY postrider.tick
     ADD CONSTRAINT tick_pkey PRIMARY KEY (class, n);
+
+--
+-- Name: transition transition_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.transition
+    ADD CONSTRAINT transition_pkey PRIMARY KEY (object, from_state, to_state);
+
+--
+-- Name: webhook_key webhook_key_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.webhook_key
+    ADD CONSTRAINT webhook_key_pkey PRIMARY KEY (channel_no, key);
+
+--
+-- Name: webhook_orphan webhook_orphan_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.webhook_orphan
+    ADD CONSTRAINT webhook_orphan_pkey PRIMARY KEY (channel_no, number, webhook_id);
+
+--
+-- Name: webhook webhook_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.webhook
+    ADD CONSTRAINT webhook_pkey PRIMARY KEY (id);
 
 --
 -- Name: worker worker_name_key; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -3196,6 +4564,54 @@ CREATE INDEX attempt_outbox_id_idx ON ONLY postrider.attempt USING btree (outbox
 --
 
 CREATE INDEX attempt_default_outbox_id_idx ON postrider.attempt_default USING btree (outbox_id);
+
+--
+-- Name: call_due_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX call_due_idx ON postrider.call USING btree (channel_no, class, due) WHERE (due IS NOT NULL);
+
+--
+-- Name: call_lease_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX call_lease_idx ON postrider.call USING btree (channel_no, lease_until) WHERE (lease_until IS NOT NULL);
+
+--
+-- Name: call_log_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX call_log_at_idx ON postrider.call_log USING btree (at);
+
+--
+-- Name: call_log_channel_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX call_log_channel_idx ON postrider.call_log USING btree (channel_no, at);
+
+--
+-- Name: call_log_payment_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX call_log_payment_idx ON postrider.call_log USING btree (payment_id);
+
+--
+-- Name: call_payment_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE UNIQUE INDEX call_payment_key ON postrider.call USING btree (payment_id) WHERE (refund_id IS NULL);
+
+--
+-- Name: call_refund_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE UNIQUE INDEX call_refund_key ON postrider.call USING btree (refund_id) WHERE (refund_id IS NOT NULL);
+
+--
+-- Name: call_session_live_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX call_session_live_idx ON postrider.call_session USING btree (id) WHERE (ended IS NULL);
 
 --
 -- Name: cancelled_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
@@ -3238,6 +4654,12 @@ CREATE INDEX endpoint_supersede_idx ON postrider.endpoint USING btree (id) WHERE
 --
 
 CREATE INDEX endpoint_tx_idx ON postrider.endpoint USING btree (tx);
+
+--
+-- Name: http_answer_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX http_answer_at_idx ON postrider.http_answer USING btree (at);
 
 --
 -- Name: idempotency_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
@@ -3318,16 +4740,154 @@ CREATE INDEX outbox_kept_id_idx ON postrider.outbox_kept USING btree (id);
 CREATE INDEX outbox_kept_notify_id_idx ON postrider.outbox_kept USING btree (notify_id);
 
 --
+-- Name: payment_channel_reference_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE UNIQUE INDEX payment_channel_reference_key ON postrider.payment USING btree (channel_no, gateway_reference) WHERE (gateway_reference IS NOT NULL);
+
+--
+-- Name: payment_ended_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX payment_ended_idx ON postrider.payment USING btree (channel_no, final_at) WHERE (final_at IS NOT NULL);
+
+--
+-- Name: payment_event_payment_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX payment_event_payment_idx ON postrider.payment_event USING btree (payment_id);
+
+--
+-- Name: payment_history_event_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE UNIQUE INDEX payment_history_event_key ON postrider.payment_history USING btree (payment_id, event_id) WHERE (event_id IS NOT NULL);
+
+--
+-- Name: payment_history_payment_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX payment_history_payment_idx ON postrider.payment_history USING btree (payment_id, id);
+
+--
+-- Name: payment_manual_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX payment_manual_idx ON postrider.payment USING btree (id) WHERE (manual AND (state = 'processing'::text));
+
+--
+-- Name: payment_open_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX payment_open_idx ON postrider.payment USING btree (id) WHERE (state = ANY (ARRAY['created'::text, 'processing'::text]));
+
+--
+-- Name: payment_order_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX payment_order_idx ON postrider.payment USING btree (merchant_id, order_no);
+
+--
+-- Name: payment_request_no_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE UNIQUE INDEX payment_request_no_key ON postrider.payment USING btree (request_no) WHERE (request_no IS NOT NULL);
+
+--
+-- Name: payment_single_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE UNIQUE INDEX payment_single_key ON postrider.payment USING btree (merchant_id, order_no) WHERE (single AND (request_no IS NOT NULL) AND (state = ANY (ARRAY['created'::text, 'processing'::text, 'succeeded'::text])));
+
+--
 -- Name: redrive_open_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE INDEX redrive_open_idx ON postrider.redrive USING btree (id) WHERE (finished_at IS NULL);
 
 --
+-- Name: refund_gateway_no_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE UNIQUE INDEX refund_gateway_no_key ON postrider.refund USING btree (gateway_no) WHERE (gateway_no IS NOT NULL);
+
+--
+-- Name: refund_open_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX refund_open_idx ON postrider.refund USING btree (id) WHERE (state = ANY (ARRAY['created'::text, 'processing'::text]));
+
+--
 -- Name: shard_session_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE INDEX shard_session_idx ON postrider.shard USING btree (session);
+
+--
+-- Name: task_log_task_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX task_log_task_idx ON postrider.task_log USING btree (task_id);
+
+--
+-- Name: task_open_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE UNIQUE INDEX task_open_key ON postrider.task USING btree (biz_type, biz_id) WHERE (state <> ALL (ARRAY['SUCCESS'::text, 'CLOSED'::text]));
+
+--
+-- Name: task_order_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX task_order_idx ON postrider.task USING btree (merchant_id, order_no);
+
+--
+-- Name: task_payment_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX task_payment_idx ON postrider.task USING btree (payment_id) WHERE (payment_id IS NOT NULL);
+
+--
+-- Name: task_run_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX task_run_idx ON postrider.task USING btree (next_run_at) WHERE (state = ANY (ARRAY['WAITING'::text, 'RETRY'::text]));
+
+--
+-- Name: task_state_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX task_state_idx ON postrider.task USING btree (state, id) WHERE (state <> ALL (ARRAY['SUCCESS'::text, 'CLOSED'::text]));
+
+--
+-- Name: webhook_key_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX webhook_key_at_idx ON postrider.webhook_key USING btree (at);
+
+--
+-- Name: webhook_open_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX webhook_open_idx ON postrider.webhook USING btree (received_at) WHERE (state = ANY (ARRAY['failed'::text, 'orphan'::text]));
+
+--
+-- Name: webhook_orphan_webhook_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX webhook_orphan_webhook_idx ON postrider.webhook_orphan USING btree (webhook_id);
+
+--
+-- Name: webhook_payment_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX webhook_payment_idx ON postrider.webhook USING btree (payment_id) WHERE (payment_id IS NOT NULL);
+
+--
+-- Name: webhook_received_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX webhook_received_at_idx ON postrider.webhook USING btree (received_at);
 
 --
 -- Name: attempt_default_outbox_id_idx; Type: INDEX ATTACH; Schema: postrider; Owner: postrider_owner
@@ -3360,6 +4920,24 @@ ALTER INDEX postrider.outbox_merchant_id_order_no_idx ATTACH PARTITION postrider
 ALTER INDEX postrider.outbox_notify_id_idx ATTACH PARTITION postrider.outbox_default_notify_id_idx;
 
 --
+-- Name: channel channel_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER channel_before BEFORE INSERT OR UPDATE ON postrider.channel FOR EACH ROW EXECUTE FUNCTION postrider.channel_before();
+
+--
+-- Name: channel channel_state; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER channel_state BEFORE INSERT OR UPDATE ON postrider.channel FOR EACH ROW EXECUTE FUNCTION postrider.guard_state('channel');
+
+--
+-- Name: dispute dispute_state; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER dispute_state BEFORE INSERT OR UPDATE ON postrider.dispute FOR EACH ROW EXECUTE FUNCTION postrider.guard_state('dispute');
+
+--
 -- Name: endpoint endpoint_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3384,11 +4962,117 @@ CREATE TRIGGER merchant_before BEFORE INSERT OR UPDATE OF id, shard ON postrider
 CREATE TRIGGER merchant_check BEFORE INSERT OR UPDATE OF email ON postrider.merchant FOR EACH ROW EXECUTE FUNCTION postrider.merchant_check();
 
 --
+-- Name: payment payment_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER payment_before BEFORE UPDATE ON postrider.payment FOR EACH ROW EXECUTE FUNCTION postrider.payment_before();
+
+ALTER TABLE postrider.payment ENABLE ALWAYS TRIGGER payment_before;
+
+--
+-- Name: payment_history payment_history_kept; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER payment_history_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON postrider.payment_history FOR EACH STATEMENT EXECUTE FUNCTION postrider.guard_history();
+
+ALTER TABLE postrider.payment_history ENABLE ALWAYS TRIGGER payment_history_kept;
+
+--
+-- Name: payment payment_kept; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER payment_kept BEFORE DELETE OR TRUNCATE ON postrider.payment FOR EACH STATEMENT EXECUTE FUNCTION postrider.guard_history();
+
+ALTER TABLE postrider.payment ENABLE ALWAYS TRIGGER payment_kept;
+
+--
+-- Name: payment payment_state; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER payment_state BEFORE INSERT OR UPDATE ON postrider.payment FOR EACH ROW EXECUTE FUNCTION postrider.guard_state('payment');
+
+ALTER TABLE postrider.payment ENABLE ALWAYS TRIGGER payment_state;
+
+--
+-- Name: refund refund_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER refund_before BEFORE UPDATE ON postrider.refund FOR EACH ROW EXECUTE FUNCTION postrider.refund_before();
+
+ALTER TABLE postrider.refund ENABLE ALWAYS TRIGGER refund_before;
+
+--
+-- Name: refund refund_kept; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER refund_kept BEFORE DELETE OR TRUNCATE ON postrider.refund FOR EACH STATEMENT EXECUTE FUNCTION postrider.guard_history();
+
+ALTER TABLE postrider.refund ENABLE ALWAYS TRIGGER refund_kept;
+
+--
+-- Name: refund refund_state; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER refund_state BEFORE INSERT OR UPDATE ON postrider.refund FOR EACH ROW EXECUTE FUNCTION postrider.guard_state('refund');
+
+ALTER TABLE postrider.refund ENABLE ALWAYS TRIGGER refund_state;
+
+--
+-- Name: task task_born; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER task_born AFTER INSERT ON postrider.task FOR EACH ROW EXECUTE FUNCTION postrider.task_after();
+
+--
+-- Name: task task_kept; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER task_kept BEFORE DELETE OR TRUNCATE ON postrider.task FOR EACH STATEMENT EXECUTE FUNCTION postrider.guard_history();
+
+--
+-- Name: task_log task_log_kept; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER task_log_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON postrider.task_log FOR EACH STATEMENT EXECUTE FUNCTION postrider.guard_history();
+
+--
+-- Name: task task_moved; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER task_moved AFTER UPDATE ON postrider.task FOR EACH ROW WHEN ((new.state <> old.state)) EXECUTE FUNCTION postrider.task_after();
+
+--
+-- Name: task task_state; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER task_state BEFORE INSERT OR UPDATE ON postrider.task FOR EACH ROW EXECUTE FUNCTION postrider.guard_state('task');
+
+--
+-- Name: webhook webhook_state; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER webhook_state BEFORE INSERT OR UPDATE ON postrider.webhook FOR EACH ROW EXECUTE FUNCTION postrider.guard_state('webhook');
+
+--
 -- Name: breaker_open breaker_open_endpoint_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
 ALTER TABLE ONLY postrider.breaker_open
     ADD CONSTRAINT breaker_open_endpoint_fkey FOREIGN KEY (endpoint) REFERENCES postrider.endpoint(id) ON DELETE CASCADE;
+
+--
+-- Name: channel_parameter channel_parameter_channel_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.channel_parameter
+    ADD CONSTRAINT channel_parameter_channel_fkey FOREIGN KEY (channel) REFERENCES postrider.channel(id);
+
+--
+-- Name: dispute dispute_payment_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.dispute
+    ADD CONSTRAINT dispute_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES postrider.payment(id);
 
 --
 -- Name: endpoint_failing endpoint_failing_endpoint_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -3412,6 +5096,13 @@ ALTER TABLE ONLY postrider.heartbeat
     ADD CONSTRAINT heartbeat_session_fkey FOREIGN KEY (session) REFERENCES postrider.session(id);
 
 --
+-- Name: refund refund_payment_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.refund
+    ADD CONSTRAINT refund_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES postrider.payment(id);
+
+--
 -- Name: shard shard_session_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3429,6 +5120,7 @@ GRANT USAGE ON SCHEMA postrider TO postrider_breaker;
 GRANT USAGE ON SCHEMA postrider TO postrider_dead_letter;
 GRANT USAGE ON SCHEMA postrider TO postrider_console;
 GRANT USAGE ON SCHEMA postrider TO postrider_ingress;
+GRANT USAGE ON SCHEMA postrider TO postrider_gateway_scheduler;
 
 --
 -- Name: FUNCTION acquire_shards(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -3470,6 +5162,12 @@ REVOKE ALL ON FUNCTION postrider.alert_take(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.alert_take(most integer) TO postrider_dead_letter;
 
 --
+-- Name: FUNCTION apply_evidence(payment_id bigint, refund_id bigint, source text, evidence jsonb, event_id text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.apply_evidence(payment_id bigint, refund_id bigint, source text, evidence jsonb, event_id text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION audit_add(who text, action text, subject text, reason text, detail jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3491,12 +5189,110 @@ GRANT ALL ON FUNCTION postrider.breaker_force(who text, id bigint, forced text, 
 GRANT ALL ON FUNCTION postrider.breaker_force(who text, id bigint, forced text, reason text) TO postrider_console;
 
 --
+-- Name: FUNCTION call_session_beat(session uuid, OUT alive boolean, OUT target integer, OUT owned integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_session_beat(session uuid, OUT alive boolean, OUT target integer, OUT owned integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.call_session_beat(session uuid, OUT alive boolean, OUT target integer, OUT owned integer) TO postrider_gateway_scheduler;
+
+--
+-- Name: FUNCTION call_session_end(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_session_end(session uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.call_session_end(session uuid) TO postrider_gateway_scheduler;
+
+--
+-- Name: FUNCTION call_session_open(address text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_session_open(address text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.call_session_open(address text) TO postrider_gateway_scheduler;
+
+--
+-- Name: FUNCTION call_shards(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_shards(session uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.call_shards(session uuid) TO postrider_gateway_scheduler;
+
+--
+-- Name: FUNCTION call_shards_release(session uuid, nos smallint[]); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_shards_release(session uuid, nos smallint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.call_shards_release(session uuid, nos smallint[]) TO postrider_gateway_scheduler;
+
+--
+-- Name: FUNCTION call_shards_take(session uuid, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_shards_take(session uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.call_shards_take(session uuid, most integer) TO postrider_gateway_scheduler;
+
+--
+-- Name: FUNCTION calls_apply(session uuid, results jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.calls_apply(session uuid, results jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.calls_apply(session uuid, results jsonb) TO postrider_gateway_scheduler;
+
+--
+-- Name: FUNCTION calls_channels(session uuid, known text[], versions bigint[]); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.calls_channels(session uuid, known text[], versions bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.calls_channels(session uuid, known text[], versions bigint[]) TO postrider_gateway_scheduler;
+
+--
+-- Name: FUNCTION calls_dispatch(session uuid, call_ids bigint[], lease_ms integer[]); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.calls_dispatch(session uuid, call_ids bigint[], lease_ms integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.calls_dispatch(session uuid, call_ids bigint[], lease_ms integer[]) TO postrider_gateway_scheduler;
+
+--
+-- Name: FUNCTION calls_due(session uuid, shards smallint[], most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.calls_due(session uuid, shards smallint[], most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.calls_due(session uuid, shards smallint[], most integer) TO postrider_gateway_scheduler;
+
+--
+-- Name: FUNCTION calls_expire_leases(session uuid, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.calls_expire_leases(session uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.calls_expire_leases(session uuid, most integer) TO postrider_gateway_scheduler;
+
+--
+-- Name: FUNCTION calls_webhook_delays(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.calls_webhook_delays(session uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.calls_webhook_delays(session uuid) TO postrider_gateway_scheduler;
+
+--
 -- Name: FUNCTION cancel_notification(notify_id uuid, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.cancel_notification(notify_id uuid, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.cancel_notification(notify_id uuid, reason text) TO postrider_app;
 GRANT ALL ON FUNCTION postrider.cancel_notification(notify_id uuid, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION cancel_payment(payment_id bigint, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.cancel_payment(payment_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.cancel_payment(payment_id bigint, reason text) TO postrider_app;
+GRANT ALL ON FUNCTION postrider.cancel_payment(payment_id bigint, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION channel_before(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_before() FROM PUBLIC;
 
 --
 -- Name: FUNCTION check_invariants(since timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -3511,6 +5307,20 @@ GRANT ALL ON FUNCTION postrider.check_invariants(since timestamp with time zone)
 
 REVOKE ALL ON FUNCTION postrider.configure(priority jsonb, retry_notification text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.configure(priority jsonb, retry_notification text) TO postrider_console;
+
+--
+-- Name: FUNCTION create_task(biz_type text, biz_id text, merchant_id text, order_no text, request jsonb, idempotency_key text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.create_task(biz_type text, biz_id text, merchant_id text, order_no text, request jsonb, idempotency_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.create_task(biz_type text, biz_id text, merchant_id text, order_no text, request jsonb, idempotency_key text) TO postrider_app;
+GRANT ALL ON FUNCTION postrider.create_task(biz_type text, biz_id text, merchant_id text, order_no text, request jsonb, idempotency_key text) TO postrider_console;
+
+--
+-- Name: FUNCTION currency_exponent(currency text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.currency_exponent(currency text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION dead_close(who text, reason text, filter jsonb, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -3770,6 +5580,18 @@ REVOKE ALL ON FUNCTION postrider.follow_timeline() FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.follow_timeline() TO postrider_relay;
 
 --
+-- Name: FUNCTION guard_history(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.guard_history() FROM PUBLIC;
+
+--
+-- Name: FUNCTION guard_state(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.guard_state() FROM PUBLIC;
+
+--
 -- Name: FUNCTION header_ok(name text, value text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3788,6 +5610,41 @@ GRANT ALL ON FUNCTION postrider.heartbeat(session uuid, beat bigint, low bigint[
 
 REVOKE ALL ON FUNCTION postrider.host_ok(host text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.host_ok(host text) TO postrider_relay;
+
+--
+-- Name: FUNCTION http_key_check(hash bytea); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.http_key_check(hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.http_key_check(hash bytea) TO postrider_ingress;
+
+--
+-- Name: FUNCTION http_purge(most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.http_purge(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.http_purge(most integer) TO postrider_ingress;
+
+--
+-- Name: FUNCTION http_read(key_id bigint, what text, arguments jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.http_read(key_id bigint, what text, arguments jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.http_read(key_id bigint, what text, arguments jsonb) TO postrider_ingress;
+
+--
+-- Name: FUNCTION http_write(key_id bigint, idempotency_key text, request_hash bytea, operation text, arguments jsonb, OUT status integer, OUT body text, OUT replayed boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.http_write(key_id bigint, idempotency_key text, request_hash bytea, operation text, arguments jsonb, OUT status integer, OUT body text, OUT replayed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.http_write(key_id bigint, idempotency_key text, request_hash bytea, operation text, arguments jsonb, OUT status integer, OUT body text, OUT replayed boolean) TO postrider_ingress;
+
+--
+-- Name: FUNCTION ingress_channels(known text[], versions bigint[]); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.ingress_channels(known text[], versions bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.ingress_channels(known text[], versions bigint[]) TO postrider_ingress;
 
 --
 -- Name: FUNCTION ipv6_ok(address text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -3851,6 +5708,27 @@ REVOKE ALL ON FUNCTION postrider.open_session(address text, OUT id uuid, OUT loc
 GRANT ALL ON FUNCTION postrider.open_session(address text, OUT id uuid, OUT lock_key bigint) TO postrider_scheduler;
 
 --
+-- Name: FUNCTION payment_before(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_before() FROM PUBLIC;
+
+--
+-- Name: FUNCTION payments_sweep(most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payments_sweep(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_gateway_scheduler;
+GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_console;
+
+--
+-- Name: FUNCTION payments_upkeep(session uuid, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payments_upkeep(session uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.payments_upkeep(session uuid, most integer) TO postrider_gateway_scheduler;
+
+--
 -- Name: FUNCTION purge_step(retention interval, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3884,11 +5762,41 @@ REVOKE ALL ON FUNCTION postrider.redrive_step(OUT driven bigint, OUT open_orders
 GRANT ALL ON FUNCTION postrider.redrive_step(OUT driven bigint, OUT open_orders integer) TO postrider_dead_letter;
 
 --
+-- Name: FUNCTION refund_before(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.refund_before() FROM PUBLIC;
+
+--
+-- Name: FUNCTION refund_payment(payment_id bigint, refund_no text, amount_minor bigint, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.refund_payment(payment_id bigint, refund_no text, amount_minor bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.refund_payment(payment_id bigint, refund_no text, amount_minor bigint, reason text) TO postrider_app;
+GRANT ALL ON FUNCTION postrider.refund_payment(payment_id bigint, refund_no text, amount_minor bigint, reason text) TO postrider_console;
+
+--
 -- Name: FUNCTION release_shards(session uuid, nos smallint[], low bigint[]); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.release_shards(session uuid, nos smallint[], low bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.release_shards(session uuid, nos smallint[], low bigint[]) TO postrider_scheduler;
+
+--
+-- Name: FUNCTION report_fulfilment(merchant_id text, order_no text, state text, reference text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.report_fulfilment(merchant_id text, order_no text, state text, reference text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.report_fulfilment(merchant_id text, order_no text, state text, reference text) TO postrider_app;
+GRANT ALL ON FUNCTION postrider.report_fulfilment(merchant_id text, order_no text, state text, reference text) TO postrider_console;
+
+--
+-- Name: FUNCTION report_payment(payment_id bigint, state text, evidence jsonb, event_id text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.report_payment(payment_id bigint, state text, evidence jsonb, event_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.report_payment(payment_id bigint, state text, evidence jsonb, event_id text) TO postrider_app;
+GRANT ALL ON FUNCTION postrider.report_payment(payment_id bigint, state text, evidence jsonb, event_id text) TO postrider_console;
 
 --
 -- Name: FUNCTION response_kept(outcome smallint, response bytea); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -3924,11 +5832,35 @@ REVOKE ALL ON FUNCTION postrider.retry_ok(retry text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.session_connected(lock_key bigint, pid integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb, options jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb, options jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb, options jsonb) TO postrider_app;
+GRANT ALL ON FUNCTION postrider.submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb, options jsonb) TO postrider_ingress;
+GRANT ALL ON FUNCTION postrider.submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb, options jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION supersede(after bigint, upto bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.supersede(after bigint, upto bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.supersede(after bigint, upto bigint) TO postrider_relay;
+
+--
+-- Name: FUNCTION task_after(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_after() FROM PUBLIC;
+
+--
+-- Name: FUNCTION track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb) TO postrider_app;
+GRANT ALL ON FUNCTION postrider.track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb) TO postrider_ingress;
+GRANT ALL ON FUNCTION postrider.track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION unmoved_in(part regclass); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -3956,6 +5888,21 @@ GRANT ALL ON FUNCTION postrider.watch_force(id bigint, forced text, who text, re
 
 REVOKE ALL ON FUNCTION postrider.watch_load() FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.watch_load() TO postrider_breaker;
+
+--
+-- Name: FUNCTION webhook_receive(channel text, received_at timestamp with time zone, method text, query text, headers jsonb, body bytea, verdict text, reason text, items jsonb, OUT reply text, OUT webhook_id bigint, OUT result text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.webhook_receive(channel text, received_at timestamp with time zone, method text, query text, headers jsonb, body bytea, verdict text, reason text, items jsonb, OUT reply text, OUT webhook_id bigint, OUT result text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.webhook_receive(channel text, received_at timestamp with time zone, method text, query text, headers jsonb, body bytea, verdict text, reason text, items jsonb, OUT reply text, OUT webhook_id bigint, OUT result text) TO postrider_ingress;
+
+--
+-- Name: FUNCTION webhook_redrive(webhook_id bigint, OUT state text, OUT result text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.webhook_redrive(webhook_id bigint, OUT state text, OUT result text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.webhook_redrive(webhook_id bigint, OUT state text, OUT result text) TO postrider_ingress;
+GRANT ALL ON FUNCTION postrider.webhook_redrive(webhook_id bigint, OUT state text, OUT result text) TO postrider_console;
 
 --
 -- Name: TABLE alerts; Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -9,7 +9,8 @@ import re
 from pg import HOME, PgError, Session, actor_url, finish, ok
 
 ROLES = {"outbox-relay": "postrider_relay", "scheduler": "postrider_scheduler", "circuit-breaker": "postrider_breaker",
-         "dead-letter": "postrider_dead_letter", "cli": "postrider_console"}
+         "dead-letter": "postrider_dead_letter", "cli": "postrider_console",
+         "gateway-scheduler": "postrider_gateway_scheduler", "ingress": "postrider_ingress"}
 # Not here: migrate (the creator's, before the schema is there), demo and bench (applications of their own).
 
 admin = Session()

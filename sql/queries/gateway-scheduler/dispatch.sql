@@ -1,0 +1,12 @@
+-- gateway-scheduler.dispatch: hands calls out: token, lease and all facts, committed before a worker hears of them.
+-- $1 uuid session   $2 bigint[] call ids   $3 int[] lease of each in ms
+-- rows: one for each id that was still waiting (others: somebody else has them, or they are gone), in no order:
+--   call_id bigint, dropped text or NULL (not to be called, and why: 'payment final', 'refund final', 'channel paused',
+--   'expired' ...; everything else is then NULL), salt bigint, attempt int, channel text, class int, operation text,
+--   payment_id bigint, refund_id bigint or NULL, request_no, reference, refund_no, refund_reference, order_no, currency,
+--   description, reason, notify_url, return_url (all text or NULL), amount_minor bigint, refund_minor bigint or NULL,
+--   expires_at_us bigint, request text (JSON object), paid_before bool,
+--   for the plan of the next call: age_ms bigint, expires_ms bigint (both since the payment's birth), polls int (answered or not,
+--   without this one), sooner int, polled_at_expiry bool, tries int (calls that move money, with this one), failures int (calls in a row
+--   that got no answer, without this one). Errors: PR009 the session has ended.
+SELECT d.* FROM postrider.calls_dispatch($1::uuid, $2::bigint[], $3::int[]) AS d;

@@ -1,0 +1,5 @@
+-- ingress.key_check: whose bearer token is it?
+-- $1 bytea SHA-256 of the token
+-- rows: one while it counts (neither expired nor revoked), else none: key_id bigint, kind text ('application' | 'merchant'),
+--   merchant_id text or NULL, livemode bool.
+SELECT k.key_id, k.kind, k.merchant_id, k.livemode FROM postrider.http_key_check($1::bytea) AS k;

@@ -1,0 +1,12 @@
+-- ingress.write: a write over HTTP, with its Idempotency-Key, in one transaction.
+-- $1 bigint key_id   $2 text Idempotency-Key or NULL   $3 bytea SHA-256 of what makes the request the same (method, path, body)
+-- $4 text operation   $5 text arguments (JSON object)
+--   'payment.submit'  {merchant_id, order_no, channel, amount, currency, request, options}  -> 201 final or with next_action, 202 else
+--   'payment.track'   {merchant_id, order_no, channel, gateway_reference, amount, currency, expires_at, options}  -> 202
+--   'payment.refund'  {payment_id, refund_no, amount, reason}  -> 202      'payment.cancel' {payment_id, reason}  -> 202
+--   'notification'    arguments of enqueue_notification, amount for amount_minor  -> 202 {"notify_id"}
+--   'notification.resend' {notify_id}  -> 202      'fulfilment' {merchant_id, order_no, state, reference}  -> 202
+-- rows: one, status int, body text (JSON), replayed bool (the first answer to this key, again).
+-- Errors: 55P03 the first with this key is under way (409), PR002 the key was used with another request (422), PR009 not this key's to do
+--   (403), 02000 no such payment or notification (404), other PR0xx as contracts.md.
+SELECT w.status, w.body, w.replayed FROM postrider.http_write($1::bigint, $2::text, $3::bytea, $4::text, $5::text::jsonb) AS w;
