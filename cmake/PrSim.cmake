@@ -11,7 +11,7 @@ function(pr_sim_program name)
   foreach(actor ${PR_SIM_ACTORS})
     target_link_libraries(${name} PRIVATE postrider-${actor}-lib)
   endforeach()
-  target_link_libraries(${name} PRIVATE pr_actor pr_core pr_sign pr_sql pr_http PkgConfig::JANSSON)
+  target_link_libraries(${name} PRIVATE pr_worker pr_actor pr_core pr_sign pr_sql pr_http PkgConfig::JANSSON)
 endfunction()
 
 # Every tests/sim/mutants/NAME.sed is one fault, planted in a copy of the file that its first line names:

@@ -12,15 +12,6 @@
 
 #include <string.h>
 
-void pr_job_batch_release(pr_job_batch_t **self)
-{
-    pr_job_batch_t *batch = PR_STEAL(*self);
-    if (batch == NULL || --batch->users > 0)
-        return;
-    pr_envelope_destroy(&batch->envelope);
-    pr_free(batch);
-}
-
 pr_call_t *pr_call_new(pr_call_shared_t *shared, pr_job_batch_t *batch,
                        const Postrider__V1__Job *job)
 {

@@ -11,14 +11,7 @@
 #include "postrider/v1/bus.pb-c.h"
 #include "secrets.h"
 #include "sign/sign.h"
-
-/* A JobBatch as it came; lives while one of its jobs needs it. */
-typedef struct {
-    Postrider__V1__Envelope *envelope;
-    int users;
-} pr_job_batch_t;
-
-void pr_job_batch_release(pr_job_batch_t **self);
+#include "worker/worker_bus.h"
 
 /* What all calls share. */
 typedef struct {

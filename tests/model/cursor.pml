@@ -13,7 +13,7 @@
  *   beat, durable          beat(), on_beat() in scheduler_session.c: beat_cursor is taken at the sending
  *   crash, reread          rows_reconnect(), pr_sched_unproven(), on_first_tries()
  *   mem[s], flies[s]       pr_sched_add(): by number and salt; JOB_INFLIGHT
- *   Worker                 notifier.c: holds, owes until acknowledged, remembers what it delivered (PR_NOTIFIER_REPEAT)
+ *   Worker                 lib/worker/worker.c: holds, owes until acknowledged, remembers what it delivered (PR_WORKER_REPEAT)
  *   result                 apply_results.sql by (seq, salt); applied() in scheduler_batch.c, pr_sched_forget(), emit_stray()
  *
  * The salt of a row is a hash of its random notify_id: the row itself stands for it here. One scheduler, one worker after

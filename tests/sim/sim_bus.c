@@ -459,7 +459,7 @@ void *pr_socket_native(pr_socket_t *self)
     return self;
 }
 
-/* ---- the notifier's look into the folder of the sockets (actors/notifier/notifier_schedulers.c) ---- */
+/* ---- a worker's look into the folder of the sockets (lib/worker/worker_schedulers.c) ---- */
 
 /* Schedulers' own sockets are "s" and hexadecimal digits beside the first broker's. */
 const char *sim_bus_scheduler_address(int index)

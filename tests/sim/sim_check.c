@@ -358,7 +358,7 @@ static void on_acks(const Postrider__V1__OutcomeAck *ack)
         sim_token_t token = token_from(ack->tokens[i]);
         const job_row_t *job = job_with(&token);
         /* A crash may have undone the move that the job was born by: its result is then nobody's, and when it is born again with
-         * the same token its worker remembers (actors/notifier/notifier.h). */
+         * the same token its worker remembers (lib/worker/worker.h). */
         if (job && token_of(&token)->said_delivered && token_of(&token)->first_us > crashed_us)
             sim_fail("outbox %" PRId64 "/%" PRId64
                      ": a worker hears that its delivery is safe, and it is not committed",

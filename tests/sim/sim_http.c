@@ -4,10 +4,10 @@
  * of the schedulers' sockets.
  */
 #include "actors/notifier/call.h"
-#include "actors/notifier/notifier_io_private.h"
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "sim.h"
+#include "worker/worker_bus_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -318,9 +318,9 @@ pr_rc_t pr_secrets_open(pr_secrets_t *self, const char *merchant_id, pr_bytes_t 
     return PR_OK;
 }
 
-void notifier_look_for_schedulers(io_t *self, int64_t now_ms)
+void worker_look_for_schedulers(pr_worker_bus_t *self, int64_t now_ms)
 {
     const char *address;
     for (int i = 0; (address = sim_bus_scheduler_address(i)); i++)
-        pr_notifier_found(self->step, address, now_ms);
+        pr_worker_found(self->step, address, now_ms);
 }

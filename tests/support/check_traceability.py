@@ -15,7 +15,7 @@ IDS = [f"{letter}{n}" for letter, most in (("P", 17), ("N", 21), ("R", 8), ("C",
 TOP = ["CMakeLists.txt", "proto", "actors", "broker", "sql", "tests", "docker", "README.md"]  # S7
 PATH = re.compile(r"^[\w.-]+(/[\w.-]+)+$|^[\w-]+\.(md|txt|sql|py)$")
 CASE = re.compile(r"^[a-z][a-z0-9]*(_[a-z0-9]+){2,}$")
-FALLBACK = ["tests/unit/actors/scheduler/test_scheduler.c", "tests/unit/actors/notifier/test_notifier.c",
+FALLBACK = ["tests/unit/actors/scheduler/test_scheduler.c", "tests/unit/lib/worker/test_worker.c",
             "tests/unit/lib/core/test_lanes.c"]
 problems = []
 

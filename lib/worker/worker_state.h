@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The notifier's memory, shared by notifier.c (jobs) and notifier_peers.c (whom it talks to).
+ * A worker's memory, shared by worker.c (jobs) and worker_peers.c (whom it talks to).
  */
-#ifndef PR_NOTIFIER_STATE_H
-#define PR_NOTIFIER_STATE_H
+#ifndef PR_WORKER_WORKER_STATE_H
+#define PR_WORKER_WORKER_STATE_H
 
 #include "base/map.h"
-#include "notifier.h"
+#include "worker/worker.h"
 
 #define DELIVERED_MAX 8192u /* tokens remembered after delivery */
 #define REPLACED_MAX 256u   /* sessions refused */
 #define SESSIONS_MAX 64u    /* schedulers known */
 #define NO_SLOT UINT32_MAX
-#define ACTIONS_MAX (2u * PR_NOTIFIER_SLOTS_MAX + 8u * PR_NOTIFIER_PEERS_MAX)
+#define ACTIONS_MAX (2u * PR_WORKER_SLOTS_MAX + 8u * PR_WORKER_PEERS_MAX)
 
 /* Slots linked by index, oldest first. */
 typedef struct {
@@ -27,7 +27,7 @@ typedef struct {
     int64_t heard_at_ms;
     int64_t greeted_at_ms;
     int64_t leave_at_ms; /* direct: a broker is back, go then; INT64_MAX: stay */
-    char address[PR_NOTIFIER_ADDRESS_MAX + 1];
+    char address[PR_WORKER_ADDRESS_MAX + 1];
 } peer_t;
 
 typedef struct {
@@ -35,17 +35,17 @@ typedef struct {
     uint8_t id[16];
     uint8_t shards[32];
     int64_t heard_at_ms;
-    char address[PR_NOTIFIER_ADDRESS_MAX + 1];
+    char address[PR_WORKER_ADDRESS_MAX + 1];
 } session_t;
 
-struct pr_notifier_t {
-    pr_notifier_config_t config;
+struct pr_worker_t {
+    pr_worker_config_t config;
     pr_lanes_t lanes;
     bool draining;
     int64_t heartbeat_at_ms;
     int64_t cool_at_ms;
     int64_t broker_heard_at_ms;
-    peer_t peers[PR_NOTIFIER_PEERS_MAX];
+    peer_t peers[PR_WORKER_PEERS_MAX];
     session_t sessions[SESSIONS_MAX];
     uint8_t replaced[REPLACED_MAX][16];
     uint32_t replaced_count; /* ever; the newest REPLACED_MAX stand in the ring */
@@ -56,22 +56,24 @@ struct pr_notifier_t {
     pr_map_t *delivered; /* keys only */
     uint64_t *delivered_keys;
     uint64_t delivered_count;
-    pr_notifier_action_t *actions;
+    pr_worker_action_t *actions;
     uint32_t action_head, action_count;
-    pr_notifier_stats_t stats;
+    pr_worker_stats_t stats;
 };
 
-pr_notifier_action_t *notifier_emit(pr_notifier_t *self, pr_notifier_action_kind_t kind);
+pr_worker_action_t *worker_emit(pr_worker_t *self, pr_worker_action_kind_t kind);
 /* Sends an owed outcome where its owner will see it; when nobody is there it waits. */
-void notifier_send(pr_notifier_t *self, pr_held_t *held, int64_t now_ms);
-void notifier_list_append(pr_notifier_t *self, slot_list_t *list, uint32_t slot);
-void notifier_list_remove(pr_notifier_t *self, slot_list_t *list, uint32_t slot);
+void worker_send(pr_worker_t *self, pr_held_t *held, int64_t now_ms);
+void worker_list_append(pr_worker_t *self, slot_list_t *list, uint32_t slot);
+/* Says to a peer how many jobs we have agreed to take from it. */
+void worker_say_credit(pr_worker_t *self, uint32_t peer);
+void worker_list_remove(pr_worker_t *self, slot_list_t *list, uint32_t slot);
 
-/* notifier_peers.c */
-bool notifier_session_replaced(const pr_notifier_t *self, const uint8_t session[16]);
-/* The live peer for an outcome; PR_NOTIFIER_PEERS_MAX: none. */
-uint32_t notifier_peer_for(const pr_notifier_t *self, const pr_held_t *held);
-void notifier_greet(pr_notifier_t *self, uint32_t peer, int64_t now_ms);
-void notifier_peers_tick(pr_notifier_t *self, int64_t now_ms);
+/* worker_peers.c */
+bool worker_session_replaced(const pr_worker_t *self, const uint8_t session[16]);
+/* The live peer for an outcome; PR_WORKER_PEERS_MAX: none. */
+uint32_t worker_peer_for(const pr_worker_t *self, const pr_held_t *held);
+void worker_greet(pr_worker_t *self, uint32_t peer, int64_t now_ms);
+void worker_peers_tick(pr_worker_t *self, int64_t now_ms);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs: taken, running, owed, forgotten. The model stands in notifier.h.
+ * Jobs: taken, running, owed, forgotten. The model stands in worker.h.
  */
-#include "notifier.h"
+#include "worker/worker.h"
 
 #include "base/alloc.h"
 #include "base/assert.h"
-#include "notifier_state.h"
+#include "worker/worker_state.h"
 
 #include <string.h>
 
@@ -22,15 +22,15 @@ static bool token_equal(pr_token_t a, pr_token_t b)
     return a.salt == b.salt && a.attempt == b.attempt && a.seq == b.seq;
 }
 
-pr_notifier_action_t *notifier_emit(pr_notifier_t *self, pr_notifier_action_kind_t kind)
+pr_worker_action_t *worker_emit(pr_worker_t *self, pr_worker_action_kind_t kind)
 {
     pr_assert(self->action_count < ACTIONS_MAX);
     uint32_t at = (self->action_head + self->action_count++) % ACTIONS_MAX;
-    self->actions[at] = (pr_notifier_action_t){.kind = kind};
+    self->actions[at] = (pr_worker_action_t){.kind = kind};
     return &self->actions[at];
 }
 
-bool pr_notifier_action(pr_notifier_t *self, pr_notifier_action_t *out)
+bool pr_worker_action(pr_worker_t *self, pr_worker_action_t *out)
 {
     if (self->action_count == 0)
         return false;
@@ -40,7 +40,7 @@ bool pr_notifier_action(pr_notifier_t *self, pr_notifier_action_t *out)
     return true;
 }
 
-void notifier_list_append(pr_notifier_t *self, slot_list_t *list, uint32_t slot)
+void worker_list_append(pr_worker_t *self, slot_list_t *list, uint32_t slot)
 {
     pr_held_t *held = &self->slots[slot];
     held->next = NO_SLOT;
@@ -53,7 +53,7 @@ void notifier_list_append(pr_notifier_t *self, slot_list_t *list, uint32_t slot)
     list->count++;
 }
 
-void notifier_list_remove(pr_notifier_t *self, slot_list_t *list, uint32_t slot)
+void worker_list_remove(pr_worker_t *self, slot_list_t *list, uint32_t slot)
 {
     pr_held_t *held = &self->slots[slot];
     if (held->prev == NO_SLOT)
@@ -67,80 +67,80 @@ void notifier_list_remove(pr_notifier_t *self, slot_list_t *list, uint32_t slot)
     list->count--;
 }
 
-pr_notifier_t *pr_notifier_new(const pr_notifier_config_t *config, uint64_t seed, int64_t now_ms)
+pr_worker_t *pr_worker_new(const pr_worker_config_t *config, uint64_t seed, int64_t now_ms)
 {
-    pr_assert(config->brokers >= 1 && config->brokers <= PR_NOTIFIER_BROKERS_MAX);
-    pr_notifier_t *self = PR_NEW(pr_notifier_t);
+    pr_assert(config->brokers >= 1 && config->brokers <= PR_WORKER_BROKERS_MAX);
+    pr_worker_t *self = PR_NEW(pr_worker_t);
     self->config = *config;
     pr_lanes_init(&self->lanes, config->slots, config->shares, config->slow_max);
-    self->slots = pr_calloc(PR_NOTIFIER_SLOTS_MAX, sizeof(pr_held_t));
-    for (uint32_t i = 0; i < PR_NOTIFIER_SLOTS_MAX; i++)
-        self->slots[i].next = i + 1 < PR_NOTIFIER_SLOTS_MAX ? i + 1 : NO_SLOT;
+    self->slots = pr_calloc(PR_WORKER_SLOTS_MAX, sizeof(pr_held_t));
+    for (uint32_t i = 0; i < PR_WORKER_SLOTS_MAX; i++)
+        self->slots[i].next = i + 1 < PR_WORKER_SLOTS_MAX ? i + 1 : NO_SLOT;
     self->running = self->owed = (slot_list_t){NO_SLOT, NO_SLOT, 0};
-    self->by_token = pr_map_new(PR_NOTIFIER_SLOTS_MAX, seed);
+    self->by_token = pr_map_new(PR_WORKER_SLOTS_MAX, seed);
     self->delivered = pr_map_new(DELIVERED_MAX + 1, seed);
     self->delivered_keys = pr_calloc(DELIVERED_MAX, sizeof(uint64_t));
-    self->actions = pr_calloc(ACTIONS_MAX, sizeof(pr_notifier_action_t));
+    self->actions = pr_calloc(ACTIONS_MAX, sizeof(pr_worker_action_t));
     self->broker_heard_at_ms = now_ms;
-    self->heartbeat_at_ms = now_ms + PR_NOTIFIER_HEARTBEAT_MS;
+    self->heartbeat_at_ms = now_ms + PR_WORKER_HEARTBEAT_MS;
     for (uint32_t i = 0; i < config->brokers; i++) {
         self->peers[i] = (peer_t){.used = true, .heard_at_ms = now_ms, .leave_at_ms = INT64_MAX};
-        notifier_greet(self, i, now_ms);
+        worker_greet(self, i, now_ms);
     }
     return self;
 }
 
-void pr_notifier_destroy(pr_notifier_t **self, void (*free_payload)(void *payload))
+void pr_worker_destroy(pr_worker_t **self, void (*free_payload)(void *payload))
 {
-    pr_notifier_t *notifier = *self;
+    pr_worker_t *worker = *self;
     *self = NULL;
-    if (notifier == NULL)
+    if (worker == NULL)
         return;
-    for (uint32_t i = 0; i < PR_NOTIFIER_SLOTS_MAX; i++) {
-        if (notifier->slots[i].state != PR_HELD_FREE)
-            free_payload(notifier->slots[i].payload);
+    for (uint32_t i = 0; i < PR_WORKER_SLOTS_MAX; i++) {
+        if (worker->slots[i].state != PR_HELD_FREE)
+            free_payload(worker->slots[i].payload);
     }
-    pr_map_destroy(&notifier->by_token);
-    pr_map_destroy(&notifier->delivered);
-    pr_free(notifier->delivered_keys);
-    pr_free(notifier->slots);
-    pr_free(notifier->actions);
-    pr_free(notifier);
+    pr_map_destroy(&worker->by_token);
+    pr_map_destroy(&worker->delivered);
+    pr_free(worker->delivered_keys);
+    pr_free(worker->slots);
+    pr_free(worker->actions);
+    pr_free(worker);
 }
 
-void notifier_send(pr_notifier_t *self, pr_held_t *held, int64_t now_ms)
+void worker_send(pr_worker_t *self, pr_held_t *held, int64_t now_ms)
 {
     uint32_t slot = (uint32_t)(held - self->slots);
     held->at_ms = now_ms;
-    notifier_list_remove(self, &self->owed, slot);
-    notifier_list_append(self, &self->owed, slot); /* oldest sent first */
-    uint32_t peer = notifier_peer_for(self, held);
-    if (peer >= PR_NOTIFIER_PEERS_MAX)
+    worker_list_remove(self, &self->owed, slot);
+    worker_list_append(self, &self->owed, slot); /* oldest sent first */
+    uint32_t peer = worker_peer_for(self, held);
+    if (peer >= PR_WORKER_PEERS_MAX)
         return;
-    pr_notifier_action_t *action = notifier_emit(self, PR_NOTIFIER_SEND);
+    pr_worker_action_t *action = worker_emit(self, PR_WORKER_SEND);
     action->slot = slot;
     action->peer = peer;
     action->payload = held->payload;
 }
 
-void pr_notifier_batch(pr_notifier_t *self, uint32_t peer, const pr_notifier_batch_t *batch)
+void pr_worker_batch(pr_worker_t *self, uint32_t peer, const pr_worker_batch_t *batch)
 {
-    pr_assert(peer < PR_NOTIFIER_PEERS_MAX && batch->cls < PR_CLASSES);
+    pr_assert(peer < PR_WORKER_PEERS_MAX && batch->cls < PR_CLASSES);
     pr_lane_peer_received(&self->peers[peer].lane, batch->cls, batch->jobs);
 }
 
 /* True: this token is known; it was dealt with. */
-static bool duplicate(pr_notifier_t *self, pr_token_t token, int64_t now_ms)
+static bool duplicate(pr_worker_t *self, pr_token_t token, int64_t now_ms)
 {
     pr_held_t *held = pr_map_get(self->by_token, token_key(token));
     if (held == NULL)
         return false;
     if (token_equal(held->token, token) && held->state == PR_HELD_OWED)
-        notifier_send(self, held, now_ms);
+        worker_send(self, held, now_ms);
     return true;
 }
 
-static pr_held_t *take_slot(pr_notifier_t *self)
+static pr_held_t *take_slot(pr_worker_t *self)
 {
     uint32_t slot = self->free_head;
     if (slot == NO_SLOT)
@@ -151,36 +151,35 @@ static pr_held_t *take_slot(pr_notifier_t *self)
 
 /* Its outcome is known without a call: a job that comes while we drain goes back untried, one that was delivered and
  * acknowledged before is delivered. */
-static void answer_at_once(pr_notifier_t *self, pr_held_t *held, pr_notifier_action_kind_t kind,
+static void answer_at_once(pr_worker_t *self, pr_held_t *held, pr_worker_action_kind_t kind,
                            int64_t now_ms)
 {
     uint32_t slot = (uint32_t)(held - self->slots);
     pr_lanes_finish(&self->lanes, held->cls, false);
     held->state = PR_HELD_OWED;
-    held->delivered = kind == PR_NOTIFIER_REPEAT;
-    notifier_list_append(self, &self->owed, slot);
-    pr_notifier_action_t *action = notifier_emit(self, kind);
+    held->delivered = kind == PR_WORKER_REPEAT;
+    worker_list_append(self, &self->owed, slot);
+    pr_worker_action_t *action = worker_emit(self, kind);
     action->slot = slot;
     action->payload = held->payload;
-    notifier_send(self, held, now_ms);
+    worker_send(self, held, now_ms);
 }
 
-pr_notifier_took_t pr_notifier_job(pr_notifier_t *self, uint32_t peer,
-                                   const pr_notifier_batch_t *batch, pr_token_t token,
-                                   uint32_t shard, void *payload, int64_t now_ms)
+pr_worker_took_t pr_worker_job(pr_worker_t *self, uint32_t peer, const pr_worker_batch_t *batch,
+                               pr_token_t token, uint32_t shard, void *payload, int64_t now_ms)
 {
-    if (notifier_session_replaced(self, batch->session)) {
+    if (worker_session_replaced(self, batch->session)) {
         self->stats.replaced++;
-        return PR_NOTIFIER_REPLACED;
+        return PR_WORKER_REPLACED;
     }
     if (duplicate(self, token, now_ms)) {
         self->stats.duplicates++;
-        return PR_NOTIFIER_DUPLICATE;
+        return PR_WORKER_DUPLICATE;
     }
     pr_held_t *held = take_slot(self);
     if (held == NULL) {
         self->stats.full++;
-        return PR_NOTIFIER_FULL;
+        return PR_WORKER_FULL;
     }
     *held = (pr_held_t){.token = token,
                         .state = PR_HELD_RUNNING,
@@ -195,30 +194,30 @@ pr_notifier_took_t pr_notifier_job(pr_notifier_t *self, uint32_t peer,
     self->stats.taken++;
     bool delivered = pr_map_get(self->delivered, token_key(token)) != NULL;
     if (delivered || self->draining) {
-        answer_at_once(self, held, delivered ? PR_NOTIFIER_REPEAT : PR_NOTIFIER_RETURN, now_ms);
-        return PR_NOTIFIER_TAKEN;
+        answer_at_once(self, held, delivered ? PR_WORKER_REPEAT : PR_WORKER_RETURN, now_ms);
+        return PR_WORKER_TAKEN;
     }
     uint32_t slot = (uint32_t)(held - self->slots);
-    notifier_list_append(self, &self->running, slot);
-    pr_notifier_action_t *action = notifier_emit(self, PR_NOTIFIER_START);
+    worker_list_append(self, &self->running, slot);
+    pr_worker_action_t *action = worker_emit(self, PR_WORKER_START);
     action->slot = slot;
     action->payload = payload;
-    return PR_NOTIFIER_TAKEN;
+    return PR_WORKER_TAKEN;
 }
 
-void pr_notifier_finished(pr_notifier_t *self, uint32_t slot, bool delivered, int64_t now_ms)
+void pr_worker_finished(pr_worker_t *self, uint32_t slot, bool delivered, int64_t now_ms)
 {
     pr_held_t *held = &self->slots[slot];
     pr_assert(held->state == PR_HELD_RUNNING);
     pr_lanes_finish(&self->lanes, held->cls, held->slow);
-    notifier_list_remove(self, &self->running, slot);
+    worker_list_remove(self, &self->running, slot);
     held->state = PR_HELD_OWED;
     held->delivered = delivered;
-    notifier_list_append(self, &self->owed, slot);
-    notifier_send(self, held, now_ms);
+    worker_list_append(self, &self->owed, slot);
+    worker_send(self, held, now_ms);
 }
 
-static void remember_delivered(pr_notifier_t *self, uint64_t key)
+static void remember_delivered(pr_worker_t *self, uint64_t key)
 {
     if (pr_map_get(self->delivered, key) != NULL)
         return; /* it came back */
@@ -229,7 +228,7 @@ static void remember_delivered(pr_notifier_t *self, uint64_t key)
     pr_assert(pr_map_put(self->delivered, key, self, NULL) == PR_OK);
 }
 
-void pr_notifier_acked(pr_notifier_t *self, pr_token_t token)
+void pr_worker_acked(pr_worker_t *self, pr_token_t token)
 {
     uint64_t key = token_key(token);
     pr_held_t *held = pr_map_get(self->by_token, key);
@@ -242,14 +241,14 @@ void pr_notifier_acked(pr_notifier_t *self, pr_token_t token)
     if (held->delivered)
         remember_delivered(self, key);
     pr_lanes_forget(&self->lanes);
-    notifier_list_remove(self, &self->owed, slot);
-    notifier_emit(self, PR_NOTIFIER_FREE)->payload = held->payload;
+    worker_list_remove(self, &self->owed, slot);
+    worker_emit(self, PR_WORKER_FREE)->payload = held->payload;
     *held = (pr_held_t){.next = self->free_head};
     self->free_head = slot;
 }
 
 /* Running jobs stand in the order in which they were taken, so only the front can be slow anew. */
-static void mark_slow(pr_notifier_t *self, int64_t now_ms)
+static void mark_slow(pr_worker_t *self, int64_t now_ms)
 {
     for (uint32_t slot = self->running.head; slot != NO_SLOT; slot = self->slots[slot].next) {
         pr_held_t *held = &self->slots[slot];
@@ -260,32 +259,21 @@ static void mark_slow(pr_notifier_t *self, int64_t now_ms)
     }
 }
 
-static void send_again(pr_notifier_t *self, int64_t now_ms)
+static void send_again(pr_worker_t *self, int64_t now_ms)
 {
     uint32_t left = self->owed.count;
     while (left-- > 0) {
         pr_held_t *held = &self->slots[self->owed.head];
-        if (held->at_ms + PR_NOTIFIER_RESEND_MS > now_ms)
+        if (held->at_ms + PR_WORKER_RESEND_MS > now_ms)
             return;
         self->stats.resent++;
-        notifier_send(self, held, now_ms);
+        worker_send(self, held, now_ms);
     }
 }
 
-/* Once more, with each heartbeat: a total that ZeroMQ refused (its queue was full) has no successor
- * when nothing moves. */
-static void say_credit(pr_notifier_t *self, uint32_t peer)
+void pr_worker_tick(pr_worker_t *self, int64_t now_ms)
 {
-    if (self->draining)
-        return;
-    pr_notifier_action_t *action = notifier_emit(self, PR_NOTIFIER_CREDIT);
-    action->peer = peer;
-    memcpy(action->total, self->peers[peer].lane.total, sizeof action->total);
-}
-
-void pr_notifier_tick(pr_notifier_t *self, int64_t now_ms)
-{
-    notifier_peers_tick(self, now_ms);
+    worker_peers_tick(self, now_ms);
     mark_slow(self, now_ms);
     if (now_ms >= self->cool_at_ms) {
         self->cool_at_ms = now_ms + PR_LANES_COOL_MS;
@@ -294,42 +282,45 @@ void pr_notifier_tick(pr_notifier_t *self, int64_t now_ms)
     send_again(self, now_ms);
     if (now_ms < self->heartbeat_at_ms)
         return;
-    self->heartbeat_at_ms = now_ms + PR_NOTIFIER_HEARTBEAT_MS;
-    for (uint32_t i = 0; i < PR_NOTIFIER_PEERS_MAX; i++) {
+    self->heartbeat_at_ms = now_ms + PR_WORKER_HEARTBEAT_MS;
+    for (uint32_t i = 0; i < PR_WORKER_PEERS_MAX; i++) {
         if (!self->peers[i].used || !self->peers[i].lane.live)
             continue;
-        notifier_emit(self, PR_NOTIFIER_HELD)->peer = i;
-        say_credit(self, i);
+        worker_emit(self, PR_WORKER_HELD)->peer = i;
+        /* Once more: a total that ZeroMQ refused (its queue was full) has no successor when nothing
+         * moves. */
+        if (!self->draining)
+            worker_say_credit(self, i);
     }
 }
 
-void pr_notifier_drain(pr_notifier_t *self, int64_t now_ms)
+void pr_worker_drain(pr_worker_t *self, int64_t now_ms)
 {
     if (self->draining)
         return;
     self->draining = true;
-    for (uint32_t i = 0; i < PR_NOTIFIER_PEERS_MAX; i++) {
+    for (uint32_t i = 0; i < PR_WORKER_PEERS_MAX; i++) {
         peer_t *peer = &self->peers[i];
         if (!peer->used || !peer->lane.live)
             continue;
-        pr_notifier_action_t *action = notifier_emit(self, PR_NOTIFIER_GREET);
+        pr_worker_action_t *action = worker_emit(self, PR_WORKER_GREET);
         action->peer = i; /* the same number: it only tells that we drain */
         action->greeting = peer->lane.greeting;
         peer->greeted_at_ms = now_ms;
     }
 }
 
-bool pr_notifier_draining(const pr_notifier_t *self)
+bool pr_worker_draining(const pr_worker_t *self)
 {
     return self->draining;
 }
 
-bool pr_notifier_drained(const pr_notifier_t *self)
+bool pr_worker_drained(const pr_worker_t *self)
 {
     return self->running.count == 0 && self->owed.count == 0;
 }
 
-size_t pr_notifier_held(const pr_notifier_t *self, const pr_held_t **out, size_t max)
+size_t pr_worker_held(const pr_worker_t *self, const pr_held_t **out, size_t max)
 {
     size_t count = 0;
     const slot_list_t *lists[] = {&self->running, &self->owed};
@@ -341,19 +332,19 @@ size_t pr_notifier_held(const pr_notifier_t *self, const pr_held_t **out, size_t
     return count;
 }
 
-const pr_held_t *pr_notifier_slot(const pr_notifier_t *self, uint32_t slot)
+const pr_held_t *pr_worker_slot(const pr_worker_t *self, uint32_t slot)
 {
-    pr_assert(slot < PR_NOTIFIER_SLOTS_MAX);
+    pr_assert(slot < PR_WORKER_SLOTS_MAX);
     return &self->slots[slot];
 }
 
-pr_notifier_stats_t pr_notifier_stats(const pr_notifier_t *self)
+pr_worker_stats_t pr_worker_stats(const pr_worker_t *self)
 {
-    pr_notifier_stats_t stats = self->stats;
+    pr_worker_stats_t stats = self->stats;
     stats.running = self->running.count;
     stats.owed = self->owed.count;
     stats.slow = self->lanes.slow;
-    for (uint32_t i = 0; i < PR_NOTIFIER_PEERS_MAX; i++)
+    for (uint32_t i = 0; i < PR_WORKER_PEERS_MAX; i++)
         stats.live_peers += self->peers[i].used && self->peers[i].lane.live;
     return stats;
 }

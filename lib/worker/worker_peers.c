@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whom the notifier talks to: brokers, schedulers' sessions, and schedulers directly when every
+ * Whom a worker talks to: brokers, schedulers' sessions, and schedulers directly when every
  * broker is away. Greeting, silence, and the way there and back.
  */
 #include "base/alloc.h"
 #include "base/assert.h"
-#include "notifier.h"
-#include "notifier_state.h"
+#include "worker/worker.h"
+#include "worker/worker_state.h"
 
 #include <string.h>
 
@@ -15,16 +15,16 @@
 /* Two greetings are at least so far apart, whatever a peer asks. */
 #define GREET_GAP_MS 100
 
-void notifier_greet(pr_notifier_t *self, uint32_t peer, int64_t now_ms)
+void worker_greet(pr_worker_t *self, uint32_t peer, int64_t now_ms)
 {
     peer_t *it = &self->peers[peer];
-    pr_notifier_action_t *action = notifier_emit(self, PR_NOTIFIER_GREET);
+    pr_worker_action_t *action = worker_emit(self, PR_WORKER_GREET);
     action->peer = peer;
     action->greeting = pr_lane_peer_greet(&it->lane);
     it->greeted_at_ms = now_ms;
 }
 
-bool notifier_session_replaced(const pr_notifier_t *self, const uint8_t session[16])
+bool worker_session_replaced(const pr_worker_t *self, const uint8_t session[16])
 {
     uint32_t count = self->replaced_count < REPLACED_MAX ? self->replaced_count : REPLACED_MAX;
     for (uint32_t i = 0; i < count; i++) {
@@ -40,7 +40,7 @@ static bool has_shard(const session_t *session, uint32_t shard)
 }
 
 /* The address of the scheduler that owns the shard now; NULL: unknown. */
-static const char *owner_address(const pr_notifier_t *self, uint32_t shard)
+static const char *owner_address(const pr_worker_t *self, uint32_t shard)
 {
     for (uint32_t i = 0; i < SESSIONS_MAX; i++) {
         if (self->sessions[i].used && has_shard(&self->sessions[i], shard))
@@ -51,7 +51,7 @@ static const char *owner_address(const pr_notifier_t *self, uint32_t shard)
 
 /* Brokers know the owner of a shard themselves: any will do, best the one that sent the job. A
  * scheduler knows only itself. */
-uint32_t notifier_peer_for(const pr_notifier_t *self, const pr_held_t *held)
+uint32_t worker_peer_for(const pr_worker_t *self, const pr_held_t *held)
 {
     const peer_t *from = &self->peers[held->peer];
     if (from->used && from->lane.live && !from->direct)
@@ -61,17 +61,17 @@ uint32_t notifier_peer_for(const pr_notifier_t *self, const pr_held_t *held)
             return i;
     }
     const char *owner = owner_address(self, held->shard);
-    for (uint32_t i = self->config.brokers; owner != NULL && i < PR_NOTIFIER_PEERS_MAX; i++) {
+    for (uint32_t i = self->config.brokers; owner != NULL && i < PR_WORKER_PEERS_MAX; i++) {
         const peer_t *peer = &self->peers[i];
         if (peer->used && peer->lane.live && strcmp(peer->address, owner) == 0)
             return i;
     }
-    return from->used && from->lane.live ? held->peer : PR_NOTIFIER_PEERS_MAX;
+    return from->used && from->lane.live ? held->peer : PR_WORKER_PEERS_MAX;
 }
 
 /* Owed outcomes go out again at once: to a peer that is new to us (shards NULL), or to the
  * owner of these shards. */
-static void send_owed(pr_notifier_t *self, const session_t *session, int64_t now_ms)
+static void send_owed(pr_worker_t *self, const session_t *session, int64_t now_ms)
 {
     uint32_t left = self->owed.count;
     uint32_t slot = self->owed.head;
@@ -81,11 +81,11 @@ static void send_owed(pr_notifier_t *self, const session_t *session, int64_t now
         if (session != NULL && !has_shard(session, held->shard))
             continue;
         self->stats.resent++;
-        notifier_send(self, held, now_ms);
+        worker_send(self, held, now_ms);
     }
 }
 
-static bool any_broker_live(const pr_notifier_t *self)
+static bool any_broker_live(const pr_worker_t *self)
 {
     for (uint32_t i = 0; i < self->config.brokers; i++) {
         if (self->peers[i].lane.live)
@@ -94,16 +94,16 @@ static bool any_broker_live(const pr_notifier_t *self)
     return false;
 }
 
-static void peer_lost(pr_notifier_t *self, uint32_t peer, int64_t now_ms)
+static void peer_lost(pr_worker_t *self, uint32_t peer, int64_t now_ms)
 {
     pr_lane_peer_lost(&self->peers[peer].lane);
     if (now_ms - self->peers[peer].greeted_at_ms >= GREET_GAP_MS)
-        notifier_greet(self, peer, now_ms);
+        worker_greet(self, peer, now_ms);
 }
 
-void pr_notifier_heard(pr_notifier_t *self, uint32_t peer, int64_t now_ms)
+void pr_worker_heard(pr_worker_t *self, uint32_t peer, int64_t now_ms)
 {
-    pr_assert(peer < PR_NOTIFIER_PEERS_MAX);
+    pr_assert(peer < PR_WORKER_PEERS_MAX);
     self->peers[peer].heard_at_ms = now_ms;
     if (peer < self->config.brokers)
         self->broker_heard_at_ms = now_ms;
@@ -112,11 +112,11 @@ void pr_notifier_heard(pr_notifier_t *self, uint32_t peer, int64_t now_ms)
 static bool text_fits(const char *address)
 {
     size_t len = address == NULL ? 0 : strlen(address);
-    return len > 0 && len <= PR_NOTIFIER_ADDRESS_MAX;
+    return len > 0 && len <= PR_WORKER_ADDRESS_MAX;
 }
 
-void pr_notifier_broker_hello(pr_notifier_t *self, uint32_t peer,
-                              const pr_notifier_broker_hello_t *hello, int64_t now_ms)
+void pr_worker_broker_hello(pr_worker_t *self, uint32_t peer, const pr_worker_broker_hello_t *hello,
+                            int64_t now_ms)
 {
     peer_t *it = &self->peers[peer];
     bool new_life = memcmp(it->instance, hello->instance, sizeof(it->instance)) != 0;
@@ -127,7 +127,7 @@ void pr_notifier_broker_hello(pr_notifier_t *self, uint32_t peer,
         peer_lost(self, peer, now_ms);
 }
 
-static session_t *find_session(pr_notifier_t *self, const uint8_t id[16])
+static session_t *find_session(pr_worker_t *self, const uint8_t id[16])
 {
     for (uint32_t i = 0; i < SESSIONS_MAX; i++) {
         if (self->sessions[i].used && memcmp(self->sessions[i].id, id, 16) == 0)
@@ -137,7 +137,7 @@ static session_t *find_session(pr_notifier_t *self, const uint8_t id[16])
 }
 
 /* A free place, or that of the session that was silent for longest. */
-static session_t *new_session(pr_notifier_t *self, const uint8_t id[16])
+static session_t *new_session(pr_worker_t *self, const uint8_t id[16])
 {
     session_t *place = &self->sessions[0];
     for (uint32_t i = 0; i < SESSIONS_MAX && place->used; i++) {
@@ -150,22 +150,22 @@ static session_t *new_session(pr_notifier_t *self, const uint8_t id[16])
     return place;
 }
 
-static void replace_session(pr_notifier_t *self, const uint8_t id[16])
+static void replace_session(pr_worker_t *self, const uint8_t id[16])
 {
     session_t *session = find_session(self, id);
     if (session != NULL)
         session->used = false;
-    if (!notifier_session_replaced(self, id))
+    if (!worker_session_replaced(self, id))
         memcpy(self->replaced[self->replaced_count++ % REPLACED_MAX], id, 16);
 }
 
-void pr_notifier_scheduler_hello(pr_notifier_t *self, uint32_t peer,
-                                 const pr_notifier_scheduler_hello_t *hello, int64_t now_ms)
+void pr_worker_scheduler_hello(pr_worker_t *self, uint32_t peer,
+                               const pr_worker_scheduler_hello_t *hello, int64_t now_ms)
 {
     (void)peer;
     for (size_t i = 0; i < hello->replaces_count; i++)
         replace_session(self, hello->replaces[i]);
-    if (notifier_session_replaced(self, hello->session))
+    if (worker_session_replaced(self, hello->session))
         return; /* a late word of one that has ended */
     session_t *session = find_session(self, hello->session);
     if (session == NULL)
@@ -184,53 +184,53 @@ void pr_notifier_scheduler_hello(pr_notifier_t *self, uint32_t peer,
         send_owed(self, session, now_ms);
 }
 
-static void connect_direct(pr_notifier_t *self, const char *address, int64_t now_ms)
+static void connect_direct(pr_worker_t *self, const char *address, int64_t now_ms)
 {
-    uint32_t place = PR_NOTIFIER_PEERS_MAX;
-    for (uint32_t i = self->config.brokers; i < PR_NOTIFIER_PEERS_MAX; i++) {
+    uint32_t place = PR_WORKER_PEERS_MAX;
+    for (uint32_t i = self->config.brokers; i < PR_WORKER_PEERS_MAX; i++) {
         peer_t *peer = &self->peers[i];
         if (peer->used && strcmp(peer->address, address) == 0) {
             peer->leave_at_ms = INT64_MAX;
             return;
         }
-        if (!peer->used && place == PR_NOTIFIER_PEERS_MAX)
+        if (!peer->used && place == PR_WORKER_PEERS_MAX)
             place = i;
     }
-    if (place == PR_NOTIFIER_PEERS_MAX)
+    if (place == PR_WORKER_PEERS_MAX)
         return;
     peer_t *peer = &self->peers[place];
     *peer = (peer_t){.used = true, .direct = true, .heard_at_ms = now_ms, .leave_at_ms = INT64_MAX};
     memcpy(peer->address, address, strlen(address) + 1);
-    pr_notifier_action_t *action = notifier_emit(self, PR_NOTIFIER_CONNECT);
+    pr_worker_action_t *action = worker_emit(self, PR_WORKER_CONNECT);
     action->peer = place;
     action->address = peer->address;
-    notifier_greet(self, place, now_ms);
+    worker_greet(self, place, now_ms);
 }
 
-bool pr_notifier_direct(const pr_notifier_t *self)
+bool pr_worker_direct(const pr_worker_t *self)
 {
-    for (uint32_t i = self->config.brokers; i < PR_NOTIFIER_PEERS_MAX; i++) {
+    for (uint32_t i = self->config.brokers; i < PR_WORKER_PEERS_MAX; i++) {
         if (self->peers[i].used)
             return true;
     }
     return false;
 }
 
-bool pr_notifier_brokers_away(const pr_notifier_t *self, int64_t now_ms)
+bool pr_worker_brokers_away(const pr_worker_t *self, int64_t now_ms)
 {
-    return now_ms - self->broker_heard_at_ms >= PR_NOTIFIER_SILENCE_MS;
+    return now_ms - self->broker_heard_at_ms >= PR_WORKER_SILENCE_MS;
 }
 
-void pr_notifier_found(pr_notifier_t *self, const char *address, int64_t now_ms)
+void pr_worker_found(pr_worker_t *self, const char *address, int64_t now_ms)
 {
-    if (text_fits(address) && pr_notifier_brokers_away(self, now_ms))
+    if (text_fits(address) && pr_worker_brokers_away(self, now_ms))
         connect_direct(self, address, now_ms);
 }
 
 /* No broker for a while: every scheduler we know of becomes a peer. */
-static void go_direct(pr_notifier_t *self, int64_t now_ms)
+static void go_direct(pr_worker_t *self, int64_t now_ms)
 {
-    if (!pr_notifier_brokers_away(self, now_ms))
+    if (!pr_worker_brokers_away(self, now_ms))
         return;
     for (uint32_t i = 0; i < SESSIONS_MAX; i++) {
         if (self->sessions[i].used && self->sessions[i].address[0] != '\0')
@@ -238,7 +238,7 @@ static void go_direct(pr_notifier_t *self, int64_t now_ms)
     }
 }
 
-static void leave_direct(pr_notifier_t *self, uint32_t peer, int64_t now_ms)
+static void leave_direct(pr_worker_t *self, uint32_t peer, int64_t now_ms)
 {
     peer_t *it = &self->peers[peer];
     if (it->leave_at_ms == INT64_MAX) {
@@ -248,36 +248,46 @@ static void leave_direct(pr_notifier_t *self, uint32_t peer, int64_t now_ms)
     if (now_ms < it->leave_at_ms)
         return;
     it->used = false;
-    notifier_emit(self, PR_NOTIFIER_DISCONNECT)->peer = peer;
+    worker_emit(self, PR_WORKER_DISCONNECT)->peer = peer;
 }
 
-void notifier_peers_tick(pr_notifier_t *self, int64_t now_ms)
+void worker_peers_tick(pr_worker_t *self, int64_t now_ms)
 {
     bool broker_live = any_broker_live(self);
     if (!broker_live)
         go_direct(self, now_ms);
-    for (uint32_t i = 0; i < PR_NOTIFIER_PEERS_MAX; i++) {
+    for (uint32_t i = 0; i < PR_WORKER_PEERS_MAX; i++) {
         peer_t *peer = &self->peers[i];
         if (!peer->used)
             continue;
         if (peer->direct && broker_live)
             leave_direct(self, i, now_ms);
-        else if (peer->lane.live && now_ms - peer->heard_at_ms > PR_NOTIFIER_SILENCE_MS)
+        else if (peer->lane.live && now_ms - peer->heard_at_ms > PR_WORKER_SILENCE_MS)
             peer_lost(self, i, now_ms);
-        else if (!peer->lane.live && now_ms - peer->greeted_at_ms >= PR_NOTIFIER_GREET_MS)
-            notifier_greet(self, i, now_ms);
+        else if (!peer->lane.live && now_ms - peer->greeted_at_ms >= PR_WORKER_GREET_MS)
+            worker_greet(self, i, now_ms);
     }
 }
 
-void pr_notifier_offer(pr_notifier_t *self)
+void worker_say_credit(pr_worker_t *self, uint32_t peer)
+{
+    pr_worker_action_t *action = worker_emit(self, PR_WORKER_CREDIT);
+    action->peer = peer;
+    for (uint32_t cls = 0; cls < PR_CLASSES; cls++) {
+        bool served = self->config.serves == 0 || (self->config.serves >> cls & 1) != 0;
+        action->total[cls] = served ? self->peers[peer].lane.total[cls] : 0;
+    }
+}
+
+void pr_worker_offer(pr_worker_t *self)
 {
     if (self->draining)
         return;
-    pr_lane_peer_t *peers[PR_NOTIFIER_PEERS_MAX];
-    uint32_t numbers[PR_NOTIFIER_PEERS_MAX];
-    bool changed[PR_NOTIFIER_PEERS_MAX];
+    pr_lane_peer_t *peers[PR_WORKER_PEERS_MAX];
+    uint32_t numbers[PR_WORKER_PEERS_MAX];
+    bool changed[PR_WORKER_PEERS_MAX];
     size_t count = 0;
-    for (uint32_t i = 0; i < PR_NOTIFIER_PEERS_MAX; i++) {
+    for (uint32_t i = 0; i < PR_WORKER_PEERS_MAX; i++) {
         if (!self->peers[i].used || !self->peers[i].lane.live)
             continue;
         numbers[count] = i;
@@ -286,10 +296,7 @@ void pr_notifier_offer(pr_notifier_t *self)
     if (count == 0 || !pr_lanes_offer(&self->lanes, peers, count, changed))
         return;
     for (size_t i = 0; i < count; i++) {
-        if (!changed[i])
-            continue;
-        pr_notifier_action_t *action = notifier_emit(self, PR_NOTIFIER_CREDIT);
-        action->peer = numbers[i];
-        memcpy(action->total, peers[i]->total, sizeof(action->total));
+        if (changed[i])
+            worker_say_credit(self, numbers[i]);
     }
 }

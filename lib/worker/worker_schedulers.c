@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Where schedulers may be found when no broker tells: at bus.scheduler where that is set, else
- * beside the first broker's ipc sockets, where each binds one of its own, "s" and a number
- * in hexadecimal made from its id (scheduler_bus.c). A killed one leaves its file behind, so each is asked whether
- * anybody listens.
+ * beside the first broker's ipc sockets, where each binds one of its own: a letter that tells its kind
+ * ("s": scheduler_bus.c) and a number in hexadecimal made from its id. A killed one leaves its file behind, so each is asked
+ * whether anybody listens.
  */
 #include "base/alloc.h"
-#include "notifier_io_private.h"
+#include "worker/worker_bus_private.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -29,34 +29,34 @@ static bool listens(const char *path)
     return good;
 }
 
-static bool named_like_one(const char *file)
+static bool named_like_one(const char *file, char letter)
 {
-    return file[0] == 's' && file[1] != '\0' &&
+    return file[0] == letter && file[1] != '\0' &&
            file[1 + strspn(file + 1, "0123456789abcdef")] == '\0';
 }
 
-static void look_in(io_t *self, const char *folder, int64_t now_ms)
+static void look_in(pr_worker_bus_t *self, const char *folder, int64_t now_ms)
 {
     DIR *dir = opendir(folder);
     if (dir == NULL)
         return;
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
-        if (!named_like_one(entry->d_name))
+        if (!named_like_one(entry->d_name, self->spec.scheduler))
             continue;
         PR_CLEANUP_FREE char *path = pr_asprintf("%s/%s", folder, entry->d_name);
         PR_CLEANUP_FREE char *address = pr_asprintf("ipc://%s", path);
         if (listens(path))
-            pr_notifier_found(self->step, address, now_ms);
+            pr_worker_found(self->step, address, now_ms);
     }
     closedir(dir);
 }
 
-void notifier_look_for_schedulers(io_t *self, int64_t now_ms)
+void worker_look_for_schedulers(pr_worker_bus_t *self, int64_t now_ms)
 {
     const pr_config_t *config = pr_actor_config(self->actor);
     const char *configured = pr_config_text(config, "bus.scheduler");
     if (configured[0] != '\0') {
-        pr_notifier_found(self->step, configured, now_ms);
+        pr_worker_found(self->step, configured, now_ms);
         return;
     }
     const char *const *brokers = NULL;

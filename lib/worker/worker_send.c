@@ -5,29 +5,29 @@
  */
 #include "base/alloc.h"
 #include "base/log.h"
-#include "notifier_io_private.h"
+#include "worker/worker_bus_private.h"
 
 #include <string.h>
 
-static void send_body(peer_io_t *peer, Postrider__V1__Envelope *envelope)
+static void send_body(worker_peer_t *peer, Postrider__V1__Envelope *envelope)
 {
     if (peer->socket == NULL)
         return;
     /* A refusal (high-water mark) is nothing to act on: greetings, credit, heartbeats and outcomes
      * are all said again by their own timers. */
-    if (pr_actor_send(peer->io->actor, peer->socket, pr_bytes(NULL, 0), envelope) != PR_OK)
+    if (pr_actor_send(peer->bus->actor, peer->socket, pr_bytes(NULL, 0), envelope) != PR_OK)
         pr_log_limited(PR_LOG_DEBUG, "send.refused", "peer", "peer=%u", peer->number);
 }
 
-static char *worker_id(io_t *self)
+static char *worker_id(pr_worker_bus_t *self)
 {
     return (char *)(uintptr_t)pr_actor_id(self->actor);
 }
 
 /* Fills the scratch arrays with all that is held; gives the count. */
-static size_t list_held(io_t *self)
+static size_t list_held(pr_worker_bus_t *self)
 {
-    size_t count = pr_notifier_held(self->step, self->held, PR_LANES_KEEP_MAX);
+    size_t count = pr_worker_held(self->step, self->held, PR_LANES_KEEP_MAX);
     for (size_t i = 0; i < count; i++) {
         const pr_held_t *held = self->held[i];
         Postrider__V1__HeldJob *job = &self->held_jobs[i];
@@ -47,17 +47,17 @@ static size_t list_held(io_t *self)
     return count;
 }
 
-void notifier_send_hello(peer_io_t *peer, uint32_t greeting)
+void worker_send_hello(worker_peer_t *peer, uint32_t greeting)
 {
-    io_t *self = peer->io;
-    Postrider__V1__JobKind kinds[] = {POSTRIDER__V1__JOB_KIND__JOB_KIND_NOTIFY};
+    pr_worker_bus_t *self = peer->bus;
+    Postrider__V1__JobKind kinds[] = {self->spec.kind};
     Postrider__V1__WorkerHello hello = POSTRIDER__V1__WORKER_HELLO__INIT;
     hello.worker_id = worker_id(self);
     hello.kinds = kinds;
     hello.n_kinds = PR_COUNT(kinds);
     hello.n_held = list_held(self);
     hello.held = self->held_pointers;
-    hello.draining = pr_notifier_draining(self->step);
+    hello.draining = pr_worker_draining(self->step);
     hello.greeting = greeting;
     Postrider__V1__Envelope envelope = POSTRIDER__V1__ENVELOPE__INIT;
     envelope.body_case = POSTRIDER__V1__ENVELOPE__BODY_WORKER_HELLO;
@@ -65,9 +65,9 @@ void notifier_send_hello(peer_io_t *peer, uint32_t greeting)
     send_body(peer, &envelope);
 }
 
-void notifier_send_held(peer_io_t *peer)
+void worker_send_held(worker_peer_t *peer)
 {
-    io_t *self = peer->io;
+    pr_worker_bus_t *self = peer->bus;
     Postrider__V1__WorkerHeld held = POSTRIDER__V1__WORKER_HELD__INIT;
     held.worker_id = worker_id(self);
     held.n_held = list_held(self);
@@ -78,7 +78,7 @@ void notifier_send_held(peer_io_t *peer)
     send_body(peer, &envelope);
 }
 
-void notifier_send_credit(peer_io_t *peer, const uint64_t total[PR_CLASSES])
+void worker_send_credit(worker_peer_t *peer, const uint64_t total[PR_CLASSES])
 {
     Postrider__V1__WorkerCredit credit = POSTRIDER__V1__WORKER_CREDIT__INIT;
     credit.total = (uint64_t *)(uintptr_t)total;
@@ -89,14 +89,14 @@ void notifier_send_credit(peer_io_t *peer, const uint64_t total[PR_CLASSES])
     send_body(peer, &envelope);
 }
 
-void notifier_flush_outcomes(peer_io_t *peer)
+void worker_flush_outcomes(worker_peer_t *peer)
 {
     if (peer->outcome_count == 0)
         return;
-    Postrider__V1__Outcome outcomes[OUTCOMES_A_BATCH];
-    Postrider__V1__Outcome *pointers[OUTCOMES_A_BATCH];
+    Postrider__V1__Outcome outcomes[PR_WORKER_OUTCOMES_MAX];
+    Postrider__V1__Outcome *pointers[PR_WORKER_OUTCOMES_MAX];
     for (size_t i = 0; i < peer->outcome_count; i++) {
-        pr_call_outcome(peer->outcomes[i], worker_id(peer->io), &outcomes[i]);
+        peer->bus->spec.outcome(peer->outcomes[i], worker_id(peer->bus), &outcomes[i]);
         pointers[i] = &outcomes[i];
     }
     Postrider__V1__OutcomeBatch batch = POSTRIDER__V1__OUTCOME_BATCH__INIT;
@@ -111,12 +111,12 @@ void notifier_flush_outcomes(peer_io_t *peer)
     peer->outcome_count = 0;
 }
 
-void notifier_gather_outcome(peer_io_t *peer, const pr_notifier_action_t *action)
+void worker_gather_outcome(worker_peer_t *peer, const pr_worker_action_t *action)
 {
-    const pr_held_t *held = pr_notifier_slot(peer->io->step, action->slot);
-    if (peer->outcome_count == OUTCOMES_A_BATCH ||
+    const pr_held_t *held = pr_worker_slot(peer->bus->step, action->slot);
+    if (peer->outcome_count == peer->bus->spec.outcomes ||
         memcmp(peer->session, held->session, sizeof(peer->session)) != 0)
-        notifier_flush_outcomes(peer);
+        worker_flush_outcomes(peer);
     memcpy(peer->session, held->session, sizeof(peer->session));
     peer->outcomes[peer->outcome_count++] = action->payload;
 }
