@@ -16,7 +16,7 @@
  * pr_statement_t). A statement that does not prepare (column gone, wrong type) is PR_FATAL: the
  * actor refuses to start and says which and why. At connect: application_name, role, search_path
  * = '', statement_timeout, lock_timeout, idle_in_transaction_session_timeout,
- * enable_seqscan/hashjoin/mergejoin off when asked, TCP keepalives and tcp_user_timeout 15 s,
+ * enable_seqscan/bitmapscan/hashjoin/mergejoin off when asked, TCP keepalives and tcp_user_timeout 15 s,
  * connect_timeout 5 s, target_session_attrs=read-write. One thread.
  */
 #ifndef PR_DB_DB_H
@@ -40,7 +40,9 @@ typedef struct {
     const char *url;              /* libpq URI or conninfo; several hosts allowed */
     const char *application_name; /* "postrider scheduler" */
     const char *role;             /* SET ROLE at connect; NULL = stay */
-    bool index_plans; /* hot actors: enable_seqscan, enable_hashjoin, enable_mergejoin off */
+    /* hot actors: enable_seqscan, _hashjoin and _mergejoin off; and _bitmapscan, so that rows are read,
+     * and locked, in the order of their index */
+    bool index_plans;
     int statement_timeout_ms; /* 0 = 30 000 */
     const pr_statement_t *statements;
     int nstatements;

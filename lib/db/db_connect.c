@@ -29,6 +29,7 @@ static const char session_sql[] =
     " pg_catalog.set_config('idle_in_transaction_session_timeout', '10s', false),"
     " pg_catalog.set_config('jit', 'off', false),"
     " pg_catalog.set_config('enable_seqscan', $2, false),"
+    " pg_catalog.set_config('enable_bitmapscan', $2, false),"
     " pg_catalog.set_config('enable_hashjoin', $2, false),"
     " pg_catalog.set_config('enable_mergejoin', $2, false),"
     " pg_catalog.set_config('role', $3, false)";

@@ -36,10 +36,10 @@ for name, (write, wanted) in FENCES.items():
     is_(rows, wanted, "%s lets %d stale row%s through" % (name, wanted, "" if wanted == 1 else "s"))
 
 # ---- the real one ----
-owner = Session(url=actor_url(), options="-c role=postrider_scheduler -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off")
+owner = Session(url=actor_url(), options="-c role=postrider_scheduler -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off")
 admin.run("SELECT t.merchant('m1')")
 sid = owner.value("SELECT id FROM postrider.open_session('x')")
-other = Session(url=actor_url(), options="-c role=postrider_scheduler")
+other = Session(url=actor_url(), options="-c role=postrider_scheduler -c jit=off")
 other_sid = other.value("SELECT id FROM postrider.open_session('y')")
 sysid = admin.value("SELECT system_identifier FROM pg_control_system()")
 admin.run("PREPARE move (smallint, bigint, int) AS " + statement("outbox-relay", "move_window"))
@@ -54,16 +54,19 @@ def jobs(n):
 owner.run("PREPARE apply AS " + statement("scheduler", "apply_results"))
 
 
-def apply(items, session=None):
-    """items: (seq, salt, try, end, outcome)"""
+def apply(items, session=None, delay=None, new_salt=None):
+    """items: (seq, salt, try, end, outcome); delay and new_salt: one for each"""
+    def array(values, kind):
+        return "ARRAY[%s]::%s[]" % (",".join(str(v) for v in values), kind)
+
     def col(i, kind):
-        return "ARRAY[%s]::%s[]" % (",".join(str(x[i]) for x in items), kind)
+        return array([x[i] for x in items], kind)
 
     def same(value, kind):
-        return "ARRAY[%s]::%s[]" % (",".join([value] * len(items)), kind)
+        return array([value] * len(items), kind)
     return "EXECUTE apply('%s', %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)" % (
-        session or sid, col(0, "bigint"), col(1, "bigint"), col(2, "int"), col(3, "smallint"), same("5000", "bigint"),
-        same("NULL", "bigint"), col(4, "smallint"), same("200", "smallint"), same("NULL", "text"), same("12", "int"),
+        session or sid, col(0, "bigint"), col(1, "bigint"), col(2, "int"), col(3, "smallint"), array(delay or ["5000"] * len(items), "bigint"),
+        array(new_salt or ["NULL"] * len(items), "bigint"), col(4, "smallint"), same("200", "smallint"), same("NULL", "text"), same("12", "int"),
         same("1750000000000000", "bigint"), same("'w'", "text"), same("'\\xff00'", "bytea"), same("'retries_exhausted'", "text"))
 
 
@@ -98,7 +101,7 @@ until(lambda: admin.value("SELECT count(*) FROM pg_stat_activity WHERE pid = %d"
 ok(True, "and its connection, still holding the session's lock, is terminated")
 
 # an owner that is stopped inside a transaction (between executing and Sync) keeps the fence: it gets a second, then it is ended
-owner = Session(url=actor_url(), options="-c role=postrider_scheduler")
+owner = Session(url=actor_url(), options="-c role=postrider_scheduler -c jit=off")
 owner.run("PREPARE apply AS " + statement("scheduler", "apply_results"))
 sid = owner.value("SELECT id FROM postrider.open_session('x')")
 j = jobs(1)
@@ -109,7 +112,7 @@ is_(owner.fails("COMMIT") != "", True, "its transaction is gone")
 is_(admin.value("SELECT count(*) FROM postrider.job WHERE seq = %s AND try = 0" % j[-1][0]), "1", "nothing of it was written")
 
 # a late write: a third connection claims to be the ended session
-late = Session(url=actor_url(), options="-c role=postrider_scheduler")
+late = Session(url=actor_url(), options="-c role=postrider_scheduler -c jit=off")
 late.run("PREPARE apply AS " + statement("scheduler", "apply_results"))
 got = late.run(apply([(j[-1][0], j[-1][1], 0, 1, 1)]))
 is_((len(applied(got)), got[0][0]), (0, "f"), "a write after the takeover is refused, and told that the session has ended")
@@ -123,6 +126,58 @@ watch = Session()
 until(lambda: blocked(watch, late), "the stale write waits for the takeover")
 admin.run("COMMIT")
 is_(len(applied(late.wait())), 0, "a write that waited for the takeover writes nothing")
+# Somebody changes or takes a job while the batch waits for its row (READ COMMITTED: the row is judged again as it was left).
+# Three jobs, the one in the middle is changed. What the other does to it, and whether the outcome still counts:
+owner.close()
+owner = Session(url=actor_url(), options="-c role=postrider_scheduler -c enable_seqscan=off -c enable_hashjoin=off "
+                "-c enable_mergejoin=off -c enable_bitmapscan=off -c plan_cache_mode=force_generic_plan -c jit=off")
+owner.run("PREPARE apply AS " + statement("scheduler", "apply_results"))
+sid = owner.value("SELECT id FROM postrider.open_session('v')")
+RACES = [
+    ("gets another salt", "UPDATE postrider.job SET salt = salt # 1 WHERE seq = %s", "COMMIT", False),
+    ("gets another try", "UPDATE postrider.job SET try = try + 1 WHERE seq = %s", "COMMIT", False),
+    ("goes", "DELETE FROM postrider.job WHERE seq = %s", "COMMIT", False),
+    ("is dated", "UPDATE postrider.job SET due = now() WHERE seq = %s", "COMMIT", True),
+    ("stays, the change being undone", "UPDATE postrider.job SET salt = salt # 1 WHERE seq = %s", "ROLLBACK", True),
+]
+for end, ending in ((1, "delivered"), (0, "tried again")):
+    for what, change, then, counts in RACES:
+        admin.run("DELETE FROM postrider.job; DELETE FROM postrider.attempt")
+        three = jobs(3)
+        middle = three[1][0]
+        admin.run("BEGIN; " + change % middle)
+        owner.send(apply([(seq, salt, 0, end, 1) for seq, salt in three], delay=[7000, 8000, 9000], new_salt=["NULL", "NULL", "77"]))
+        until(lambda: blocked(watch, owner) or owner.done(), "the batch waits for the row")
+        waited = not owner.done()
+        admin.run(then)
+        got = sorted(r[1] for r in applied(owner.wait()))
+        wanted = [seq for seq, _ in three if counts or seq != middle]
+        is_((waited, got), (True, wanted), "a job that %s while a batch with its being %s waits for it: the outcome %s, the others do"
+            % (what, ending, "counts" if counts else "does not count"))
+        is_(admin.value("SELECT count(*) FROM postrider.attempt"), str(len(wanted)), "with %d attempts on record" % len(wanted))
+        if end == 1:
+            left = admin.value("SELECT count(*) FROM postrider.job")
+            is_(left, "1" if not counts and what != "goes" else "0", "and %s job left" % left)
+        else:
+            now = admin.run("SELECT j.seq, round(extract(epoch FROM j.due - a.at) * 1000), j.try, j.salt FROM postrider.job AS j "
+                            "JOIN postrider.attempt AS a USING (outbox_id, endpoint) ORDER BY j.seq")
+            tries = ["1", "1", "0"]
+            salts = [three[0][1], three[1][1], "77"]
+            is_(now, [[three[i][0], str(7000 + 1000 * i), tries[i], salts[i]] for i in range(3) if three[i][0] in wanted],
+                "each with its own delay, try and salt")
+
+# Two take the same job: one of them counts.
+admin.run("DELETE FROM postrider.job; DELETE FROM postrider.attempt")
+three = jobs(3)
+other.run("PREPARE apply AS " + statement("scheduler", "apply_results"))
+same = [(seq, salt, 0, 1, 1) for seq, salt in three]
+other.run("BEGIN")
+is_(len(applied(other.run(apply(same, other_sid)))), 3, "a batch that is not committed yet")
+owner.send(apply(same))
+until(lambda: blocked(watch, owner) or owner.done(), "the same batch of another waits")
+other.run("COMMIT")
+is_(len(applied(owner.wait())), 0, "the same outcomes sent by another meanwhile come to nothing")
+is_(admin.value("SELECT count(*) FROM postrider.attempt"), "3", "and each is on record once")
 for s in (admin, stale, fresh, other, late, watch, owner):
     s.close()
 finish()

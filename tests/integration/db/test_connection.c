@@ -708,6 +708,7 @@ static const struct {
     {"idle_in_transaction_session_timeout", "10s"},
     {"jit", "off"},
     {"enable_seqscan", "off"},
+    {"enable_bitmapscan", "off"},
     {"enable_hashjoin", "off"},
     {"enable_mergejoin", "off"},
     {"enable_indexscan", "on"},
