@@ -18,8 +18,7 @@
 #include <unistd.h>
 
 #define SWEEP_MS 20
-#define EVENTS_A_ROUND 128
-#define ROUNDS_A_RUN 4 /* then the rest of the loop has its turn */
+#define EVENTS_A_RUN 32 /* then the rest of the loop has its turn: about 2 ms */
 
 static int64_t or_default(int64_t value, int64_t fallback)
 {
@@ -357,19 +356,14 @@ static void serve(pr_http_t *self, const struct epoll_event *event)
 void pr_http_run(pr_http_t *self, int64_t now_ms)
 {
     self->now_ms = now_ms;
-    struct epoll_event events[EVENTS_A_ROUND];
-    for (int round = 0; round < ROUNDS_A_RUN; round++) {
-        bool due = self->timer_at_ms <= now_ms;
-        if (due)
-            fire_timer(self);
-        int count = epoll_wait(self->epoll_fd, events, EVENTS_A_ROUND, 0);
-        reap(self);
-        for (int i = 0; i < count; i++) {
-            serve(self, &events[i]);
-            reap(self); /* one by one: see bound_pool() */
-        }
-        if (!due && count < EVENTS_A_ROUND)
-            break;
+    if (self->timer_at_ms <= now_ms)
+        fire_timer(self);
+    struct epoll_event events[EVENTS_A_RUN];
+    int count = epoll_wait(self->epoll_fd, events, EVENTS_A_RUN, 0);
+    reap(self);
+    for (int i = 0; i < count; i++) {
+        serve(self, &events[i]);
+        reap(self); /* one by one: see bound_pool() */
     }
     if (self->sweep_at_ms <= now_ms) {
         fire_timer(self); /* a timer of libcurl's that was missed costs 20 ms, not a request */

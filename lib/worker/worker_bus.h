@@ -54,7 +54,7 @@ void pr_worker_bus_destroy(pr_worker_bus_t **self);
 
 /* The call of this slot ended. made: its token must never be started again, in this process. */
 void pr_worker_bus_finished(pr_worker_bus_t *self, uint32_t slot, bool made, int64_t now_ms);
-/* At the end of each turn of the loop, after the owner's own work. */
+/* At the end of each turn of the loop, after the owner's own work. Calls start. */
 void pr_worker_bus_turn(pr_worker_bus_t *self, int64_t now_ms);
 
 void pr_worker_bus_drain(pr_worker_bus_t *self, int64_t now_ms);

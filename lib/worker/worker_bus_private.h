@@ -17,11 +17,18 @@ typedef struct {
     uint8_t session[16];
 } worker_peer_t;
 
+/* Slots of jobs that were taken and not begun, oldest first; linked by pr_worker_bus_t.after. */
+typedef struct {
+    uint32_t first, last, count;
+} worker_queue_t;
+
 struct pr_worker_bus_t {
     pr_actor_t *actor;
     pr_worker_spec_t spec;
     pr_worker_t *step;
     worker_peer_t peers[PR_WORKER_PEERS_MAX];
+    worker_queue_t to_start[PR_CLASSES];
+    uint32_t after[PR_WORKER_SLOTS_MAX];
     int timer; /* wakes the loop for the step's own times */
     int64_t tick_at_ms;
     int64_t look_at_ms; /* for schedulers, while no broker is heard */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The topology in a directory of its own with merchants, an application, and what each of them saw."""
 import collections
+import glob
 import os
 import struct
 import subprocess
@@ -61,20 +62,40 @@ class World:
 
     def offer(self, name, merchant, klass, rate, seconds):
         """An open loop: `rate` transactions a second, each at its own time (pgbench --rate), whose
-        merchant is the SQL expression `merchant` over :n, 0 to 99999, at random."""
+        merchant is the SQL expression `merchant` over :n, 0 to 99999, at random. acknowledged() tells of them."""
         script = os.path.join(self.root, name + ".pgbench")
         with open(script, "w", encoding="ascii") as file:
-            file.write(f"\\set n random(0, 99999)\nSELECT postrider.enqueue_notification({merchant}, '{name}-' || :n, "
+            file.write(f"\\set n random(0, 99999)\nSELECT postrider.enqueue_notification({merchant}, '{name}-' || :client_id || '-' || :n, "
                        f"'payment.succeeded', '{{}}', priority => {klass});\n")
         pgbench = self.run("sh", "-c", "ls -d /usr/lib/postgresql/*/bin/pgbench | tail -n 1").strip()
         return subprocess.Popen([pgbench, "-n", "-M", "prepared", "-c", "4", "-R", str(rate), "-t", str(rate * seconds // 4),
-                                 "-f", script, "--", self.url], env=dict(self.env, PGOPTIONS="-c role=postrider_app"),
+                                 "-f", script, "--log", "--log-prefix", script, "--", self.url], env=dict(self.env, PGOPTIONS="-c role=postrider_app"),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def committed(self, where):
         """{notify_id: begin of its transaction, us}, of the outbox."""
         return {key: int(at) for key, at in self.sql(
             f"SELECT notify_id, (extract(epoch FROM at) * 1000000)::bigint FROM postrider.outbox WHERE {where}")}
+
+    def acknowledged(self, name, where="true"):
+        """{notify_id: when the application heard of its commit, us}, of the offer `name`. How long a commit waits for the disk
+        is the application's affair and Postgres', and on a shared disk 20 to 90 ms at times."""
+        ends = collections.defaultdict(list)  # of each client, in its order: client, number, latency, script, s, us
+        for path in glob.glob(os.path.join(self.root, name + ".pgbench.*")):
+            with open(path, encoding="ascii") as file:
+                for line in file:
+                    fields = line.split()
+                    ends[fields[0]].append(int(fields[4]) * 1000000 + int(fields[5]))
+        begun = collections.Counter()
+        found = {}
+        for key, order_no, wanted in self.sql(f"SELECT notify_id, order_no, {where} FROM postrider.outbox "
+                                              f"WHERE order_no LIKE '{name}-%' ORDER BY id"):
+            client = order_no.rsplit("-", 2)[1]
+            if wanted == "t":
+                found[key] = ends[client][begun[client]]
+            begun[client] += 1
+        assert {client: len(times) for client, times in ends.items()} == dict(begun), "each transaction of the offer was logged"
+        return found
 
     def pid(self, service):
         return int(self.run("s6-svstat", "-o", "pid", os.path.join(self.state, "run", "service", service)))
