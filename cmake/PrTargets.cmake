@@ -116,7 +116,8 @@ function(pr_unit_tests root)
     pr_common(unit_${name})
     # Only the program library that the test's folder names: tests/unit/actors/notifier/ is linked
     # with that of actors/notifier/.
-    set(libs pr_worker pr_actor pr_gateway pr_core pr_sign pr_http pr_sql PkgConfig::CRITERION PkgConfig::JANSSON)
+    set(libs pr_worker pr_actor pr_gateway pr_core pr_sign pr_http pr_httpd pr_sql
+        PkgConfig::CRITERION PkgConfig::JANSSON)
     get_filename_component(dir ${stem} DIRECTORY)
     get_property(own_lib GLOBAL PROPERTY "PR_LIB_OF_${dir}")
     if(own_lib)
@@ -137,7 +138,7 @@ function(pr_fuzz_targets root)
     add_executable(${name} ${target})
     pr_common(${name})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-    target_link_libraries(${name} PRIVATE pr_actor pr_gateway pr_core pr_http pr_sign pr_wire)
+    target_link_libraries(${name} PRIVATE pr_actor pr_gateway pr_core pr_http pr_httpd pr_sign pr_wire)
   endforeach()
 endfunction()
 

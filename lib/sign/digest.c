@@ -103,6 +103,13 @@ bool pr_md5(pr_bytes_t bytes, uint8_t out[PR_MD5_BYTES])
                   len == PR_MD5_BYTES);
 }
 
+bool pr_sha256(pr_bytes_t bytes, uint8_t out[PR_SHA256_BYTES])
+{
+    unsigned len = 0;
+    return result(EVP_Digest(bytes.data, bytes.len, out, &len, EVP_sha256(), NULL) == 1 &&
+                  len == PR_SHA256_BYTES);
+}
+
 bool pr_ed25519_public(const uint8_t seed[PR_ED25519_SEED_BYTES],
                        uint8_t out[PR_ED25519_PUBLIC_BYTES])
 {

@@ -27,6 +27,7 @@ bool pr_hmac_sha512(pr_bytes_t key, const pr_bytes_t *parts, size_t count,
 /* CRC-32 of IEEE 802.3 (zip, PNG; PayPal's webhooks): no signature, only a part of one. */
 uint32_t pr_crc32(pr_bytes_t bytes);
 bool pr_md5(pr_bytes_t bytes, uint8_t out[PR_MD5_BYTES]);
+bool pr_sha256(pr_bytes_t bytes, uint8_t out[PR_SHA256_BYTES]);
 /* Pure ed25519 (RFC 8032). */
 bool pr_ed25519_public(const uint8_t seed[PR_ED25519_SEED_BYTES],
                        uint8_t out[PR_ED25519_PUBLIC_BYTES]);
