@@ -19,7 +19,7 @@ typedef struct {
     pr_sandbox_t *sandbox;
     pr_bytes_t query; /* behind '?', may be empty */
     pr_bytes_t body;
-    int64_t wall_us;
+    pr_now_t now;
     pr_error_t error;
 } call_t;
 
@@ -265,7 +265,7 @@ static int post_secret(call_t *call, pr_buffer_t *out)
 
 static int post_reset(call_t *call, pr_buffer_t *out)
 {
-    if (pr_sandbox_reset(call->sandbox, call->wall_us) != PR_OK) {
+    if (pr_sandbox_reset(call->sandbox, call->now.wall_us) != PR_OK) {
         return 500;
     }
     return reply(out, "application/json", pr_bytes_text("{\"ok\":true}"));
@@ -289,7 +289,12 @@ static const struct {
 
 static int dispatch(call_t *call, pr_bytes_t method, pr_bytes_t path, pr_buffer_t *out)
 {
+    static const char gateway[] = "/control/gateway/";
     int status = 404;
+    if (path.len >= sizeof(gateway) && memcmp(path.data, gateway, sizeof(gateway) - 1) == 0) {
+        return pr_gate_control(call->sandbox->gate, method, path, call->query, call->body,
+                               call->now, out, &call->error);
+    }
     for (size_t i = 0; i < PR_COUNT(routes); i++) {
         if (pr_bytes_equal(path, pr_bytes_text(routes[i].path))) {
             if (pr_bytes_equal(method, pr_bytes_text(routes[i].method))) {
@@ -302,13 +307,13 @@ static int dispatch(call_t *call, pr_bytes_t method, pr_bytes_t path, pr_buffer_
 }
 
 pr_rc_t pr_control_answer(pr_sandbox_t *self, const pr_request_t *request, const uint8_t *data,
-                          int64_t wall_us, pr_buffer_t *out)
+                          pr_now_t now, pr_buffer_t *out)
 {
     pr_bytes_t path = pr_request_view(data, request->target);
     const uint8_t *mark = memchr(path.data, '?', path.len);
     call_t call = {.sandbox = self,
                    .body = pr_bytes(data + request->head_len, request->content_len),
-                   .wall_us = wall_us};
+                   .now = now};
     if (mark) {
         call.query = pr_bytes(mark + 1, path.len - (size_t)(mark - path.data) - 1);
         path.len = (size_t)(mark - path.data);

@@ -96,6 +96,15 @@ void pr_journal_add(pr_journal_t *self, const pr_receipt_t *receipt, int64_t end
     }
 }
 
+void pr_journal_text(pr_journal_t *self, pr_bytes_t line)
+{
+    pr_rc_t rc = pr_buffer_append(&self->pending, line.data, line.len);
+    pr_assert(rc == PR_OK);
+    if (self->pending.len >= WRITE_AT_BYTES) {
+        (void)write_pending(self); /* as above */
+    }
+}
+
 void pr_journal_mark(pr_journal_t *self, const char *what, int64_t now_us)
 {
     pr_rc_t rc =

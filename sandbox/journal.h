@@ -49,6 +49,7 @@ typedef struct pr_journal_t pr_journal_t;
 pr_journal_t *pr_journal_open(const char *path, pr_error_t *error);
 void pr_journal_destroy(pr_journal_t **self); /* flushes */
 void pr_journal_add(pr_journal_t *self, const pr_receipt_t *receipt, int64_t ended_us);
+void pr_journal_text(pr_journal_t *self, pr_bytes_t line); /* a whole line, its \n too */
 void pr_journal_mark(pr_journal_t *self, const char *what,
                      int64_t now_us); /* {"mark":"reset",..} */
 /* PR_FATAL: the disk refused; the judge must not go on unrecorded. */

@@ -15,7 +15,15 @@ pr_sandbox_t *pr_sandbox_new(const pr_sandbox_options_t *options, pr_error_t *er
     if (!journal) {
         return NULL;
     }
+    pr_gate_options_t gateway = options->gateway;
+    gateway.seed = options->seed;
+    pr_gate_t *gate = pr_gate_new(&gateway, error);
+    if (!gate) {
+        pr_journal_destroy(&journal);
+        return NULL;
+    }
     pr_sandbox_t *self = PR_NEW(pr_sandbox_t);
+    self->gate = gate;
     self->options = *options;
     self->merchants = pr_merchants_new(options->max_merchants, options->seed);
     self->ledger = pr_ledger_new(65536, options->max_ids);
@@ -27,6 +35,7 @@ pr_sandbox_t *pr_sandbox_new(const pr_sandbox_options_t *options, pr_error_t *er
 void pr_sandbox_destroy(pr_sandbox_t **self)
 {
     if (*self) {
+        pr_gate_destroy(&(*self)->gate);
         pr_journal_destroy(&(*self)->journal);
         pr_ledger_destroy(&(*self)->ledger);
         pr_merchants_destroy(&(*self)->merchants);

@@ -10,6 +10,7 @@
 #define PR_SANDBOX_SANDBOX_H
 
 #include "sandbox/answer.h"
+#include "sandbox/gateway.h"
 #include "sandbox/journal.h"
 #include "sandbox/request.h"
 
@@ -19,6 +20,7 @@ typedef struct {
     size_t max_merchants;
     bool strict;         /* answer 401 to a bad or missing signature */
     const char *journal; /* path; NULL: none */
+    pr_gate_options_t gateway;
 } pr_sandbox_options_t;
 
 typedef struct {
@@ -26,6 +28,7 @@ typedef struct {
     pr_merchants_t *merchants;
     pr_ledger_t *ledger;
     pr_journal_t *journal;
+    pr_gate_t *gate;      /* the payment gateways' side */
     int64_t journal_from; /* bytes of the journal that are older than this run or the last reset */
     uint64_t refused;     /* requests that were not HTTP, not for a merchant, or over a limit */
     uint64_t connections; /* accepted so far */
@@ -38,11 +41,6 @@ typedef struct {
     pr_receipt_t receipt;
     pr_answer_t answer;
 } pr_exchange_t;
-
-/* The clocks of one turn. */
-typedef struct {
-    int64_t mono_ms, wall_us;
-} pr_now_t;
 
 pr_sandbox_t *pr_sandbox_new(const pr_sandbox_options_t *options, pr_error_t *error);
 void pr_sandbox_destroy(pr_sandbox_t **self);
@@ -63,7 +61,7 @@ PR_CHECK pr_rc_t pr_sandbox_reset(pr_sandbox_t *self, int64_t wall_us);
 
 /* Control API; appends a whole HTTP answer to out. close as in pr_answer_plain. */
 PR_CHECK pr_rc_t pr_control_answer(pr_sandbox_t *self, const pr_request_t *request,
-                                   const uint8_t *data, int64_t wall_us, pr_buffer_t *out);
+                                   const uint8_t *data, pr_now_t now, pr_buffer_t *out);
 /* The statistics as JSON text, the caller's. one: a merchant, or NULL for all with totals. */
 char *pr_control_stats(const pr_sandbox_t *self, const pr_merchant_t *one);
 

@@ -48,6 +48,7 @@ typedef struct {
     bool body_left; /* the body after the fill */
     bool has_exchange, recorded;
     pr_exchange_t exchange;
+    pr_answer_how_t how; /* of an answer that is no exchange: control, a gateway's */
 } conn_t;
 
 struct pr_server_t {
@@ -67,6 +68,7 @@ struct pr_server_t {
 
 #define KEY_LISTENER UINT64_MAX
 #define KEY_SIGNALS (UINT64_MAX - 1)
+#define KEY_GATE (UINT64_MAX - 2)
 
 static uint64_t key_of(const pr_server_t *self, const conn_t *conn)
 {
@@ -99,6 +101,7 @@ pr_server_t *pr_server_new(const pr_server_options_t *options, pr_sandbox_t *san
     }
     self->accepting = true;
     watch(self, options->listener, EPOLLIN, KEY_LISTENER);
+    watch(self, pr_gate_fd(sandbox->gate), EPOLLIN, KEY_GATE);
     if (options->signals >= 0) {
         watch(self, options->signals, EPOLLIN, KEY_SIGNALS);
     }
@@ -261,8 +264,10 @@ static void refuse(pr_server_t *self, conn_t *conn, int status, bool close)
 /* The answer's time has come: on record, then (after the journal is written) out. */
 static void release(pr_server_t *self, conn_t *conn)
 {
-    pr_sandbox_record(self->sandbox, &conn->exchange, false, self->now.wall_us);
-    conn->recorded = true;
+    if (conn->has_exchange) { /* a gateway has recorded the call when it was made */
+        pr_sandbox_record(self->sandbox, &conn->exchange, false, self->now.wall_us);
+        conn->recorded = true;
+    }
     conn->state = CONN_SENDING;
 }
 
@@ -297,6 +302,22 @@ static void begin_exchange(pr_server_t *self, conn_t *conn)
     }
 }
 
+static void begin_gateway_call(pr_server_t *self, conn_t *conn, const uint8_t *data)
+{
+    pr_gate_outcome_t outcome =
+        pr_gate_receive(self->sandbox->gate, &conn->request, data, self->now, &conn->out);
+    conn->how = outcome.how;
+    conn->state = CONN_SENDING;
+    if (outcome.how == PR_ANSWER_HOLD) {
+        conn->state = CONN_HOLDING;
+    } else if (outcome.how == PR_ANSWER_RAW) {
+        conn->request.close = true;
+    } else if (outcome.delay_ms > 0) {
+        conn->state = CONN_WAITING;
+        set_alarm(self, conn, outcome.delay_ms);
+    }
+}
+
 static bool is_control(pr_bytes_t target)
 {
     static const char *const prefixes[] = {"/control/", "/healthz"};
@@ -311,11 +332,16 @@ static bool is_control(pr_bytes_t target)
 
 static void begin(pr_server_t *self, conn_t *conn, const uint8_t *data)
 {
-    if (is_control(pr_request_view(data, conn->request.target))) {
-        pr_rc_t rc =
-            pr_control_answer(self->sandbox, &conn->request, data, self->now.wall_us, &conn->out);
+    pr_bytes_t target = pr_request_view(data, conn->request.target);
+    conn->how = PR_ANSWER_SEND;
+    if (is_control(target)) {
+        pr_rc_t rc = pr_control_answer(self->sandbox, &conn->request, data, self->now, &conn->out);
         pr_assert(rc == PR_OK);
         conn->state = CONN_SENDING;
+        return;
+    }
+    if (pr_gate_owns(target)) {
+        begin_gateway_call(self, conn, data);
         return;
     }
     int status =
@@ -417,15 +443,13 @@ static void finish(pr_server_t *self, conn_t *conn)
 
 static bool ends_without_answer(conn_t *conn)
 {
-    if (!conn->has_exchange) {
-        return false;
-    }
-    if (conn->exchange.answer.how == PR_ANSWER_RESET) {
+    pr_answer_how_t how = conn->has_exchange ? conn->exchange.answer.how : conn->how;
+    if (how == PR_ANSWER_RESET) {
         const struct linger hard = {.l_onoff = 1, .l_linger = 0}; /* close sends RST */
         (void)setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
         return true;
     }
-    return conn->exchange.answer.how == PR_ANSWER_CLOSE;
+    return how == PR_ANSWER_CLOSE;
 }
 
 static void emit(pr_server_t *self, conn_t *conn)
@@ -513,7 +537,8 @@ static int wait_ms(const pr_server_t *self, int max_wait_ms)
     if (self->again_count > 0) {
         return 0;
     }
-    int64_t next = pr_timerq_next_ms(self->timers);
+    int64_t next = pr_timerq_next_ms(self->timers), gate = pr_gate_due_ms(self->sandbox->gate);
+    next = gate < next ? gate : next;
     if (next == INT64_MAX) {
         return max_wait_ms;
     }
@@ -544,7 +569,7 @@ pr_rc_t pr_server_turn(pr_server_t *self, int max_wait_ms, pr_error_t *error)
             accept_all(self);
         } else if (events[i].data.u64 == KEY_SIGNALS) {
             on_signal(self);
-        } else {
+        } else if (events[i].data.u64 != KEY_GATE) { /* the gateways have their turn below */
             on_event(self, &events[i]);
         }
     }
@@ -558,7 +583,9 @@ pr_rc_t pr_server_turn(pr_server_t *self, int max_wait_ms, pr_error_t *error)
             advance(self, conn);
         }
     }
+    pr_gate_turn(self->sandbox->gate, self->now);
     pr_rc_t rc = pr_journal_flush(self->sandbox->journal, error);
+    rc = rc == PR_OK ? pr_gate_flush(self->sandbox->gate, error) : rc;
     if (rc != PR_OK) {
         return rc;
     }

@@ -4,8 +4,8 @@
  * answer a line of JSON:
  *   {"profile": FILE, "parameters": [[NAME, VALUE], ...], "now": SECONDS, "do": ...}
  *   "build": {"operation", "nonce", "facts": {...}}    -> {"method", "target", "headers", "body"}
- *   "judge": {"operation", "http", "headers", "body"}  -> {"status", "action", "reason"}
- *   "read":  {"headers", "body"}                       -> {"verdict", "reason", "items": [...]}
+ *   "judge": {"operation", "http", "headers", "body"}  -> evidence
+ *   "read":  {"headers", "body"}                       -> {"verdict", "reason", "items": [evidence]}
  *   "sign":  {"headers", "body"}                       -> {"signature"}
  * Bodies are hex. What is refused gives {"error"}.
  */
@@ -105,7 +105,15 @@ static json_t *build(call_t *self)
     facts.currency = text_of(given, "currency");
     facts.notify_url = text_of(given, "notify_url");
     facts.description = text_of(given, "description");
+    facts.reference = text_of(given, "reference");
+    facts.refund_no = text_of(given, "refund_no");
+    facts.refund_reference = text_of(given, "refund_reference");
+    facts.return_url = text_of(given, "return_url");
+    facts.token = text_of(given, "token");
+    facts.request = pr_bytes_text(text_of(given, "request"));
     facts.amount_minor = json_integer_value(json_object_get(given, "amount"));
+    if (json_object_get(given, "refund_amount"))
+        facts.refund_minor = json_integer_value(json_object_get(given, "refund_amount"));
     facts.expires_at_us = self->now_us + INT64_C(3600000000);
     json_t *out;
     if (pr_gateway_build(self->channel, operation_of(self), &facts, self->now_us,
@@ -118,11 +126,38 @@ static json_t *build(call_t *self)
         for (size_t i = 0; i < request.header_count; i++)
             json_object_set_new(headers, request.headers[i].name,
                                 json_string(pr_buffer_text(&request.headers[i].value)));
-        out = json_pack("{s:s,s:s,s:o,s:s}", "method", request.method, "target",
-                        pr_buffer_text(&request.target), "headers", headers, "body", hex);
+        out = json_pack("{s:s,s:s,s:s,s:o,s:s}", "operation", pr_operation_name(request.operation),
+                        "method", request.method, "target", pr_buffer_text(&request.target),
+                        "headers", headers, "body", hex);
         pr_free(hex);
     }
     pr_gateway_request_free(&request);
+    return out;
+}
+
+static void set_amount(json_t *out, const char *name, const pr_amount_t *amount)
+{
+    if (amount->state == PR_AMOUNT_KNOWN)
+        json_object_set_new(out, name, json_integer((json_int_t)amount->minor));
+    else if (amount->state == PR_AMOUNT_FLAWED)
+        json_object_set_new(out, name, json_string("flawed"));
+}
+
+static json_t *evidence(const pr_evidence_t *e)
+{
+    json_t *out = json_pack(
+        "{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:I}", "object",
+        pr_object_name(e->object), "status", pr_status_name(e->status), "action",
+        pr_action_name(e->action), "follow_up", pr_follow_up_name(e->follow_up), "reason",
+        e->reason, "native", e->native, "account", e->account, "request_no", e->request_no,
+        "reference", e->reference, "refund_no", e->refund_no, "refund_reference",
+        e->refund_reference, "currency", e->currency, "code", e->failure_code, "message",
+        e->failure_message, "token", e->token, "flaw", e->flaw ? e->flaw : "", "final",
+        (int)e->final, "retry_after_ms", (json_int_t)e->retry_after_ms);
+    set_amount(out, "amount", &e->amount);
+    set_amount(out, "captured", &e->captured_total);
+    set_amount(out, "refunded", &e->refunded_total);
+    set_amount(out, "refund_amount", &e->refund_amount);
     return out;
 }
 
@@ -133,8 +168,7 @@ static json_t *judge(call_t *self)
         PR_TRANSPORT_OK, (uint32_t)json_integer_value(json_object_get(self->ask, "http")),
         self->headers, self->header_count, pr_bytes(self->body, self->body_len)};
     pr_gateway_judge(self->channel, operation_of(self), NULL, &answer, self->now_us, &e);
-    return json_pack("{s:s,s:s,s:s}", "status", pr_status_name(e.status), "action",
-                     pr_action_name(e.action), "reason", e.reason);
+    return evidence(&e);
 }
 
 static pr_webhook_t webhook_of(const call_t *self)
@@ -143,6 +177,15 @@ static pr_webhook_t webhook_of(const call_t *self)
                           .headers = self->headers,
                           .header_count = self->header_count,
                           .body = pr_bytes(self->body, self->body_len)};
+}
+
+static json_t *read_item(const pr_webhook_item_t *item)
+{
+    json_t *out = evidence(&item->evidence);
+    json_object_set_new(out, "event_id", json_string(item->event_id));
+    json_object_set_new(out, "event_type", json_string(item->event_type));
+    json_object_set_new(out, "dedupe", json_pack("[s,s]", item->dedupe[0], item->dedupe[1]));
+    return out;
 }
 
 static json_t *read_webhook(call_t *self)
@@ -154,11 +197,7 @@ static json_t *read_webhook(call_t *self)
     pr_webhook_read(self->channel, &webhook, self->now_us, &result);
     json_t *items = json_array();
     for (size_t i = 0; i < result.count; i++)
-        json_array_append_new(items,
-                              json_pack("{s:s,s:s,s:I}", "status",
-                                        pr_status_name(result.items[i].evidence.status), "message",
-                                        result.items[i].evidence.failure_message, "amount",
-                                        (json_int_t)result.items[i].evidence.amount.minor));
+        json_array_append_new(items, read_item(&result.items[i]));
     json_t *out = json_pack("{s:s,s:s,s:o}", "verdict", verdicts[result.verdict], "reason",
                             result.reason, "items", items);
     pr_webhook_result_free(&result);
