@@ -51,20 +51,24 @@ WITH c AS MATERIALIZED (
 ), m AS MATERIALIZED (              -- the deliveries; endpoint NULL: there is none
     SELECT r.tx, r.id, r.at AS outbox_at, r.id AS outbox_id, e.id AS endpoint, r.notify_id, 0 AS tried_before,
            NULL::text AS merchant_id, NULL::text AS origin, r.cancel_at, r.cancel_reason, NULL::timestamptz AS reborn
-    FROM r LEFT JOIN postrider.endpoint AS e ON e.merchant_id = r.merchant_id AND e.id > 0 AND r.cancel_at IS NULL
-      AND ('*' = ANY (e.events) OR r.event = ANY (e.events)
-           OR EXISTS (SELECT FROM unnest(e.events) AS p WHERE right(p, 2) = '.*' AND starts_with(r.event, left(p, -1))))
+    FROM r LEFT JOIN LATERAL (
+        SELECT x.id FROM postrider.endpoint AS x
+        WHERE x.merchant_id = r.merchant_id AND x.id > 0 AND r.cancel_at IS NULL
+          AND ('*' = ANY (x.events) OR r.event = ANY (x.events)
+               OR EXISTS (SELECT FROM unnest(x.events) AS p WHERE right(p, 2) = '.*' AND starts_with(r.event, left(p, -1))))
+        OFFSET 0) AS e ON true
     WHERE r.kind = 0 AND r.notify_url IS NULL
     UNION ALL
-    SELECT r.tx, r.id, r.at, r.id, CASE WHEN r.cancel_at IS NULL AND EXISTS (
-               SELECT FROM postrider.endpoint AS e WHERE e.merchant_id = r.merchant_id AND e.id > 0)
+    SELECT r.tx, r.id, r.at, r.id, CASE WHEN r.cancel_at IS NULL AND (
+               SELECT true FROM postrider.endpoint AS e WHERE e.merchant_id = r.merchant_id AND e.id > 0 LIMIT 1)
                THEN postrider.notify_endpoint_id(r.merchant_id, g.origin) END,
            r.notify_id, 0, r.merchant_id, g.origin, r.cancel_at, r.cancel_reason, NULL
     FROM r CROSS JOIN LATERAL (SELECT postrider.url_origin(r.notify_url) AS origin) AS g
     WHERE r.kind = 0 AND r.notify_url IS NOT NULL
     UNION ALL
     SELECT r.tx, r.id, r.ref_at, r.ref_id, r.ref_endpoint, gen_random_uuid(), d.tries, NULL, NULL, NULL, NULL, now()
-    FROM r JOIN postrider.dead AS d ON d.outbox_id = r.ref_id AND d.endpoint = r.ref_endpoint
+    FROM r CROSS JOIN LATERAL (
+        SELECT x.tries FROM postrider.dead AS x WHERE x.outbox_id = r.ref_id AND x.endpoint = r.ref_endpoint LIMIT 1) AS d
     WHERE r.kind = 1 AND r.cancel_at IS NULL
 ), q AS MATERIALIZED (
     SELECT m.outbox_at, m.outbox_id, m.endpoint, m.tried_before, uuid_hash_extended(m.notify_id, 0) AS salt,
@@ -86,14 +90,18 @@ WITH c AS MATERIALIZED (
     FROM t CROSS JOIN (SELECT DISTINCT q.endpoint, q.merchant_id, q.origin FROM q WHERE q.origin IS NOT NULL) AS x
     CROSS JOIN LATERAL (SELECT * FROM postrider.endpoint AS f WHERE f.merchant_id = x.merchant_id AND f.id > 0
                         ORDER BY f.name = 'default' DESC, f.id LIMIT 1) AS d
-    WHERE NOT EXISTS (SELECT FROM postrider.endpoint AS g WHERE g.id = x.endpoint)
+    WHERE (SELECT g.id FROM postrider.endpoint AS g WHERE g.id = x.endpoint) IS NULL
     ON CONFLICT DO NOTHING
 ), j AS (
     INSERT INTO postrider.job (seq, outbox_at, outbox_id, endpoint, class, salt, tried_before, reborn)
     SELECT q.seq, q.outbox_at, q.outbox_id, q.endpoint, $1, q.salt, q.tried_before, q.reborn FROM t CROSS JOIN q
-), b AS (                           -- kind 2: jobs that must not be
-    DELETE FROM postrider.job AS n USING t, r WHERE r.kind = 2 AND n.outbox_id = r.ref_id
-    RETURNING n.outbox_id, n.endpoint, n.outbox_at, r.cancel_reason
+), p AS MATERIALIZED (              -- kind 2: jobs that must not be; sorted, so that width_bucket finds the reason
+    SELECT array_agg(r.ref_id ORDER BY r.ref_id, r.id) AS ids, array_agg(r.cancel_reason ORDER BY r.ref_id, r.id) AS reasons
+    FROM t CROSS JOIN r WHERE r.kind = 2
+), b AS (
+    DELETE FROM postrider.job AS n WHERE n.outbox_id = ANY ((SELECT p.ids FROM p)::bigint[])
+    RETURNING n.outbox_id, n.endpoint, n.outbox_at,
+              (SELECT p.reasons FROM p)[width_bucket(n.outbox_id, (SELECT p.ids FROM p))] AS cancel_reason
 ), x AS (
     INSERT INTO postrider.cancelled (outbox_id, endpoint, outbox_at, reason)
     SELECT b.outbox_id, b.endpoint, b.outbox_at, coalesce(b.cancel_reason, 'cancelled') FROM b

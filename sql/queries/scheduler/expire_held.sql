@@ -11,7 +11,7 @@ WITH f AS MATERIALIZED (
           AND coalesce(n.reborn, n.outbox_at) <= now() - $3::bigint * interval '1 ms' AND n.seq <> ALL ($4::bigint[])
         ORDER BY n.due, n.seq LIMIT $5::int) AS j
 ), d AS (
-    DELETE FROM postrider.job AS j USING r WHERE j.seq = r.seq
+    DELETE FROM postrider.job AS j WHERE j.seq = ANY (ARRAY(SELECT r.seq FROM r))   -- no join: see apply_results
     RETURNING j.outbox_id, j.outbox_at, j.endpoint, j.class, j.tried_before + j.try AS tries
 ), x AS (
     INSERT INTO postrider.dead AS t (outbox_id, endpoint, outbox_at, class, reason, tries)
@@ -21,4 +21,5 @@ WITH f AS MATERIALIZED (
         closed_by = NULL, closed_reason = NULL, closed_at = NULL
 )
 SELECT d.outbox_id, d.tries, o.notify_id, o.order_no
-FROM d LEFT JOIN postrider.outbox AS o ON o.at = d.outbox_at AND o.id = d.outbox_id;
+FROM d LEFT JOIN LATERAL (
+    SELECT b.notify_id, b.order_no FROM postrider.outbox AS b WHERE b.at = d.outbox_at AND b.id = d.outbox_id LIMIT 1) AS o ON true;

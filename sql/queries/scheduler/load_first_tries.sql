@@ -11,7 +11,7 @@ CROSS JOIN LATERAL (
     SELECT * FROM postrider.job AS n
     WHERE n.seq > c.lo AND n.seq <= c.hi
     ORDER BY n.seq LIMIT $4::int) AS j
-JOIN postrider.endpoint AS e ON e.id = j.endpoint
+CROSS JOIN LATERAL (SELECT x.shard FROM postrider.endpoint AS x WHERE x.id = j.endpoint LIMIT 1) AS e
 LEFT JOIN LATERAL (
     SELECT b.id, b.version, b.order_no, b.event, b.notify_id, b.notify_url, b.body
     FROM postrider.outbox AS b WHERE b.at = j.outbox_at AND b.id = j.outbox_id
