@@ -162,10 +162,15 @@ static const pr_field_rule_t payment_facts_fields[] = {
     [15] = ANY};
 MESSAGE(payment_facts, payment_facts);
 
+static const pr_field_rule_t call_subject_fields[] = {
+    [1] = ANY, [2] = ANY, [3] = UPTO(OPERATION_MAX)};
+MESSAGE(call_subject, call_subject);
+
 static const pr_field_rule_t call_fields[] = {[1] = UPTO(OPERATION_MAX),
                                               [2] = ONE(channel_spec),
                                               [3] = ONE(payment_facts),
-                                              [4] = HIDDEN(PR_WIRE_REQUEST_MAX, PR_SHOW_LENGTH)};
+                                              [4] = HIDDEN(PR_WIRE_REQUEST_MAX, PR_SHOW_LENGTH),
+                                              [5] = MAYBE(call_subject)};
 MESSAGE(call, call);
 
 static const pr_field_rule_t job_fields[] = {[1] = ONE(token),
@@ -204,7 +209,8 @@ static const pr_field_rule_t outcome_fields[] = {[1] = ONE(token),
                                                  [11] = TEXT1(NAME),
                                                  [12] = {.known = true, .open = true},
                                                  [13] =
-                                                     HIDDEN(PR_WIRE_EVIDENCE_MAX, PR_SHOW_DIGEST)};
+                                                     HIDDEN(PR_WIRE_EVIDENCE_MAX, PR_SHOW_DIGEST),
+                                                 [14] = MAYBE(call_subject)};
 MESSAGE(outcome, outcome);
 
 static const pr_field_rule_t outcome_batch_fields[] = {
