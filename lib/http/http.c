@@ -222,6 +222,7 @@ static void fill_response(transfer_t *transfer, pr_http_response_t *out)
     out->body = pr_buffer_bytes(&transfer->body);
     out->truncated = transfer->truncated;
     out->retry_after = transfer->retry_after;
+    out->headers = pr_buffer_bytes(&transfer->headers);
     out->sends = transfer->sends;
     out->http_version = version_of(transfer->easy);
     if (out->error == PR_HTTP_OK)

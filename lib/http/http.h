@@ -111,10 +111,12 @@ typedef struct {
     pr_bytes_t body;         /* what was read; dies with the callback */
     bool truncated;          /* the body was longer than max_read_bytes */
     const char *retry_after; /* the header's value as it came, cut at 127 bytes; "" = none */
-    long tls_verify;         /* OpenSSL's X509_V_ERR_..., 0 = fine or no TLS */
-    int http_version;        /* 10, 11, 20; 0: no response */
-    int sends;               /* times the request was begun; 2 or more: libcurl sent it again */
-    int os_errno;            /* of the last failed system call, 0 = none */
+    pr_bytes_t headers; /* of the final response, with keep_headers: for pr_http_header_next; dies
+                           with the callback */
+    long tls_verify;    /* OpenSSL's X509_V_ERR_..., 0 = fine or no TLS */
+    int http_version;   /* 10, 11, 20; 0: no response */
+    int sends;          /* times the request was begun; 2 or more: libcurl sent it again */
+    int os_errno;       /* of the last failed system call, 0 = none */
 } pr_http_response_t;
 
 /* The owner's done function: may start requests; must not destroy the pr_http_t. */
@@ -122,6 +124,7 @@ typedef void pr_http_done_fn(void *arg, const pr_http_response_t *response, int6
 
 typedef struct {
     const char *url;            /* http or https; copied */
+    const char *method;         /* NULL: POST; a GET has no body; copied */
     const char *const *headers; /* "Name: value" lines, copied; at most PR_HTTP_HEADERS_MAX */
     int header_count;
     pr_bytes_t body;    /* BORROWED until done is called */
@@ -130,6 +133,7 @@ typedef struct {
     const char *egress; /* NULL or what pr_egress_ok (core/egress.h) takes; copied */
     bool http2;         /* offer HTTP/2 in TLS (ALPN); else HTTP/1.1 */
     bool fresh;         /* a connection of its own, not used again: never sent twice */
+    bool keep_headers;  /* the answer's, for response.headers */
     pr_http_done_fn *done;
     void *arg;
 } pr_http_request_t;
@@ -161,6 +165,10 @@ void pr_http_run(pr_http_t *self, int64_t now_ms);
 int pr_http_fd(const pr_http_t *self);            /* epoll descriptor; poll it for reading */
 int64_t pr_http_due_at_ms(const pr_http_t *self); /* INT64_MAX: nothing to wait for */
 pr_http_stats_t pr_http_stats(const pr_http_t *self);
+
+/* The next header of a response, in the order in which they came; *cursor is 0 at the start. False:
+ * no more. Folded lines and those without a name are not there. */
+bool pr_http_header_next(pr_bytes_t headers, size_t *cursor, const char **name, const char **value);
 
 /* "connect_timeout" ...; "" for PR_HTTP_OK. At most 32 bytes. */
 const char *pr_http_error_name(pr_http_error_t error);

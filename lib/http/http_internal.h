@@ -65,9 +65,11 @@ typedef struct transfer_t {
     bool headers_whole; /* the final response's headers came to their end */
     bool fresh;         /* asked for, or the second chance */
     bool spoiled;       /* libcurl chose a connection that must not be used again */
+    bool keep_headers;
     size_t header_bytes;
     char retry_after[RETRY_AFTER_MAX];
     pr_buffer_t body;         /* of the response */
+    pr_buffer_t headers;      /* of the response, where wanted: name, NUL, value, NUL */
     pr_buffer_t text;         /* header lines of the request, each ending in NUL */
     struct curl_slist *lines; /* PR_HTTP_HEADERS_MAX nodes that point into text */
 } transfer_t;

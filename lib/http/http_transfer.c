@@ -93,6 +93,41 @@ static void keep_retry_after(transfer_t *self, const char *line, size_t len)
         memcpy(self->retry_after, found, take + 1);
 }
 
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* What has no name of its own (a folded line, no colon) or holds a NUL is left out. */
+static void keep_header(transfer_t *self, const char *line, size_t len)
+{
+    const char *colon = memchr(line, ':', len);
+    if (colon == NULL || colon == line || is_space(line[0]) || memchr(line, '\0', len) != NULL)
+        return;
+    const char *value = colon + 1;
+    const char *end = line + len;
+    while (value < end && is_space(*value))
+        value++;
+    while (end > value && is_space(end[-1]))
+        end--;
+    size_t before = self->headers.len;
+    if (pr_buffer_append(&self->headers, line, (size_t)(colon - line)) != PR_OK ||
+        pr_buffer_append(&self->headers, "", 1) != PR_OK ||
+        pr_buffer_append(&self->headers, value, (size_t)(end - value)) != PR_OK ||
+        pr_buffer_append(&self->headers, "", 1) != PR_OK)
+        self->headers.len = before; /* cannot be: all lines together are bounded */
+}
+
+bool pr_http_header_next(pr_bytes_t headers, size_t *cursor, const char **name, const char **value)
+{
+    if (*cursor >= headers.len)
+        return false;
+    *name = (const char *)headers.data + *cursor;
+    *value = *name + strlen(*name) + 1;
+    *cursor = (size_t)(*value + strlen(*value) + 1 - (const char *)headers.data);
+    return true;
+}
+
 /* Headers are over: this connection is idle in a moment. If the pool is full it is not to join it.
  * (After a 1xx that is too early by a moment, and no harm.) */
 static void decide_reuse(transfer_t *self)
@@ -121,9 +156,14 @@ static size_t on_header(char *line, size_t size, size_t count, void *arg)
     if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
         self->retry_after[0] = '\0'; /* the final response's counts, not a 1xx one's */
         self->headers_whole = false;
-    } else if (self->headers_whole) {
+        pr_buffer_clear(&self->headers);
+        return len;
+    }
+    if (self->headers_whole)
         return len; /* a trailer field: no header (RFC 9110, 6.5.1) */
-    } else if (len <= 2) {
+    if (self->keep_headers)
+        keep_header(self, line, len);
+    if (len <= 2) {
         self->headers_whole = true;
         decide_reuse(self);
     } else if ((line[0] | 0x20) == 'r') {
@@ -271,6 +311,7 @@ transfer_t *transfer_new(pr_http_t *http)
     self->http = http;
     self->lines = pr_calloc(PR_HTTP_HEADERS_MAX, sizeof(*self->lines));
     pr_buffer_init(&self->body, http->limits.max_read_bytes);
+    pr_buffer_init(&self->headers, http->limits.max_header_bytes + 64);
     pr_buffer_init(&self->text, REQUEST_TEXT_MAX);
     return self;
 }
@@ -286,6 +327,7 @@ void transfer_rest(transfer_t *self)
         pr_buffer_free(&self->body);
     if (self->text.room > KEEP_ROOM_BYTES)
         pr_buffer_free(&self->text);
+    pr_buffer_free(&self->headers); /* few want them */
 }
 
 void transfer_destroy(transfer_t **self)
@@ -384,6 +426,19 @@ static void set_ca(transfer_t *self, const char *ca_pem)
     SET(self->easy, CURLOPT_CAPATH, NULL);
 }
 
+static void set_method(transfer_t *self, const pr_http_request_t *request)
+{
+    CURL *easy = self->easy;
+    if (request->method != NULL && strcmp(request->method, "GET") == 0) {
+        SET(easy, CURLOPT_HTTPGET, 1L);
+        return;
+    }
+    SET(easy, CURLOPT_POSTFIELDSIZE, (long)request->body.len);
+    SET(easy, CURLOPT_POSTFIELDS, request->body.len > 0 ? (const char *)request->body.data : "");
+    if (request->method != NULL && strcmp(request->method, "POST") != 0)
+        SET(easy, CURLOPT_CUSTOMREQUEST, request->method);
+}
+
 /* In TLS only: without ALPN libcurl learns from the first answer that a connection serves one
  * request at a time, and all others to that host would wait for it. */
 static void set_http2(transfer_t *self, const char *url)
@@ -412,8 +467,7 @@ pr_rc_t transfer_prepare(transfer_t *self, const pr_http_request_t *request, pr_
     total_ms = total_ms < INT_MAX ? total_ms : INT_MAX;
     CURL *easy = self->easy;
     SET(easy, CURLOPT_URL, request->url);
-    SET(easy, CURLOPT_POSTFIELDSIZE, (long)request->body.len);
-    SET(easy, CURLOPT_POSTFIELDS, request->body.len > 0 ? (const char *)request->body.data : "");
+    set_method(self, request);
     if (request->fresh) {
         SET(easy, CURLOPT_FRESH_CONNECT, 1L);
         SET(easy, CURLOPT_FORBID_REUSE, 1L);
@@ -426,8 +480,10 @@ pr_rc_t transfer_prepare(transfer_t *self, const pr_http_request_t *request, pr_
     self->truncated = self->headers_too_large = false;
     self->headers_bad = self->headers_whole = self->spoiled = false;
     self->fresh = request->fresh;
+    self->keep_headers = request->keep_headers;
     self->header_bytes = 0;
     self->retry_after[0] = '\0';
     pr_buffer_clear(&self->body);
+    pr_buffer_clear(&self->headers);
     return PR_OK;
 }
