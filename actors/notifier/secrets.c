@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "secrets.h"
 
+#include "actor/master_key.h"
 #include "base/alloc.h"
 #include "base/fnv.h"
 #include "base/map.h"
 #include "sign/seal.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #define ENTRIES_MAX 4096u
-#define KEY_FILE_MAX 256u
 
 typedef struct {
     char *merchant_id;
@@ -50,29 +48,11 @@ static void wipe(pr_secrets_t *self)
     }
 }
 
-static pr_rc_t read_key(const char *path, pr_master_key_t *out, pr_error_t *error)
-{
-    if (path[0] == '\0')
-        return pr_error_set(
-            error, PR_BAD, "config", "",
-            "master_key_file is not set: the notifier opens sealed secrets with it");
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL)
-        return pr_error_set(error, PR_BAD, "config", "", "master_key_file %s cannot be read: %s",
-                            path, strerrordesc_np(errno));
-    uint8_t bytes[KEY_FILE_MAX];
-    size_t len = fread(bytes, 1, sizeof(bytes), file);
-    fclose(file);
-    pr_rc_t rc = pr_master_key_parse(pr_bytes(bytes, len), 0, out, error);
-    explicit_bzero(bytes, sizeof(bytes));
-    return rc;
-}
-
 pr_rc_t pr_secrets_new(const char *master_key_file, uint64_t seed, pr_secrets_t **out,
                        pr_error_t *error)
 {
     pr_master_key_t master;
-    pr_rc_t rc = read_key(master_key_file, &master, error);
+    pr_rc_t rc = pr_master_key_load(master_key_file, &master, error);
     if (rc != PR_OK)
         return rc;
     pr_secrets_t *self = PR_NEW(pr_secrets_t);

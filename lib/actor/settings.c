@@ -29,7 +29,9 @@ const pr_option_t pr_settings[] = {
     {"database.url", TEXT, "", 0, 0, NO, YES,
      "Where Postgres is: a libpq URI or keyword=value list; several hosts are allowed, the one that takes writes is used."},
     {"master_key_file", TEXT, "", 0, 0, NO, NO,
-     "File with the 32-byte key (64 hex digits) that opens the sealed secrets of merchants."},
+     "File with the 32-byte key (64 hex digits) that opens the sealed secrets of merchants and channels."},
+    {"profiles_dir", TEXT, "", 0, 0, NO, NO,
+     "Directory of gateway profiles, NAME.yaml each (docs/profiles.md); empty = those that came with Postrider."},
 
     {"bus.brokers", LIST, "ipc:///run/postrider/b1", 0, 0, NO, NO,
      "Base address of each broker, ipc:///PATH or tcp://HOST:PORT; docs/bus.md tells which sockets stand behind one."},
@@ -59,6 +61,8 @@ const pr_option_t pr_settings[] = {
      "By currency: an amount below so many minor units is class P2."},
 
     {"worker.slots", INT, "210", 3, 1024, NO, NO, "Requests that one notifier has in flight at most, all classes together."},
+
+    {"gateway.slots", INT, "64", 3, 1024, NO, NO, "Calls that one gateway-poller or charger has in flight at most."},
 
     {"retry.notification", TEXT, "list:5s,30s,5m,30m,1h,2h,6h,24h", 0, 0, NO, NO,
      "Delays after failed tries (N8): list:5s,30s | fixed:5s*5 | linear:5s*3 | exponential:1s..6h*10 | exponential-jitter:1s..6h*10; jitter=... follows after ; (10 % are added by default, P6); an endpoint may have its own."},

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gateway_worker/gateway_call.h"
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/url.h"
+
+#include <openssl/sha.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#define NONCE_BYTES 16
+#define ANSWER_HEADERS_MAX 64
+#define URL_MAX_BYTES 4096
+#define TOKEN_MARGIN_MS 30000 /* a token is not used when it is about to expire */
+
+static void send_call(pr_gateway_call_t *self, int64_t now_ms);
+
+static bool moves_money(pr_operation_t operation)
+{
+    return operation == PR_OPERATION_CHARGE || operation == PR_OPERATION_CAPTURE ||
+           operation == PR_OPERATION_REFUND || operation == PR_OPERATION_CLOSE;
+}
+
+/* ---- life ---- */
+
+pr_gateway_call_t *pr_gateway_call_new(pr_gateway_shared_t *shared, pr_job_batch_t *batch,
+                                       const Postrider__V1__Job *job)
+{
+    pr_gateway_call_t *self = PR_NEW(pr_gateway_call_t);
+    self->shared = shared;
+    self->batch = batch;
+    batch->users++;
+    self->job = job;
+    pr_gateway_request_init(&self->request);
+    pr_buffer_init(&self->evidence, PR_EVIDENCE_JSON_MAX_BYTES);
+    postrider__v1__token__init(&self->token);
+    self->token.salt = job->token->salt;
+    self->token.attempt = job->token->attempt;
+    self->token.seq = job->token->seq;
+    self->shard = job->shard;
+    self->endpoint_id = job->endpoint_id;
+    self->operation = job->call != NULL ? (pr_operation_t)job->call->operation : PR_OPERATION_NONE;
+    return self;
+}
+
+/* The outcome is made: nobody needs the job's bytes, the request or the keys any more. */
+static void let_go(pr_gateway_call_t *self)
+{
+    self->job = NULL;
+    pr_job_batch_release(&self->batch);
+    pr_gateway_request_free(&self->request);
+    pr_opened_channel_release(&self->channel);
+}
+
+static void leave_waiting(pr_gateway_call_t *self)
+{
+    for (pr_gateway_call_t **at = &self->shared->waiting; *at != NULL; at = &(*at)->next_waiting) {
+        if (*at == self) {
+            *at = self->next_waiting;
+            return;
+        }
+    }
+}
+
+void pr_gateway_call_destroy(pr_gateway_call_t **self)
+{
+    pr_gateway_call_t *call = PR_STEAL(*self);
+    if (call == NULL)
+        return;
+    leave_waiting(call);
+    let_go(call);
+    pr_buffer_free(&call->evidence);
+    pr_free(call->excerpt);
+    pr_free(call);
+}
+
+/* ---- outcomes ---- */
+
+static void write_evidence(pr_gateway_call_t *self, const pr_evidence_t *evidence,
+                           pr_transport_t transport)
+{
+    pr_evidence_call_t call = {.transport = transport,
+                               .http_status = self->http_code,
+                               .error = self->error,
+                               .duration_ms = self->duration_ms,
+                               .started_at_us = self->started_us,
+                               .request_sha256 = self->request_sha256};
+    pr_buffer_clear(&self->evidence);
+    pr_assert(pr_evidence_to_json(evidence, &call, &self->evidence) == PR_OK);
+}
+
+static void conclude(pr_gateway_call_t *self, pr_outcome_t result, const char *error)
+{
+    self->result = result;
+    snprintf(self->error, sizeof(self->error), "%s", error);
+}
+
+void pr_gateway_call_return(pr_gateway_call_t *self)
+{
+    self->started_us = pr_clock_wall_us();
+    conclude(self, PR_OUTCOME_RETURNED, "");
+    let_go(self);
+}
+
+/* What is known without a call: status UNKNOWN, what to do about it, and why. */
+static void say_unknown(pr_gateway_call_t *self, pr_outcome_t result, pr_action_t action,
+                        const char *reason, const char *message)
+{
+    pr_evidence_t evidence;
+    pr_evidence_init(&evidence);
+    evidence.status = PR_STATUS_UNKNOWN;
+    evidence.action = action;
+    snprintf(evidence.reason, sizeof(evidence.reason), "%s", reason);
+    snprintf(evidence.failure_message, sizeof(evidence.failure_message), "%s", message);
+    conclude(self, result, reason);
+    write_evidence(self, &evidence,
+                   result == PR_OUTCOME_OWN_FAULT ? PR_TRANSPORT_BAD_CONFIG : PR_TRANSPORT_NONE);
+    let_go(self);
+}
+
+/* The first copy went out, what it brought was acknowledged and forgotten: whoever lost that asks
+ * the gateway how it ended. */
+void pr_gateway_call_repeat(pr_gateway_call_t *self)
+{
+    self->started_us = pr_clock_wall_us();
+    pr_action_t action = moves_money(self->operation) ? PR_ACTION_QUERY_FIRST : PR_ACTION_BACK_OFF;
+    say_unknown(self, PR_OUTCOME_REFUSED, action, "made_before", "");
+}
+
+/* Our own fault: nothing was sent. */
+static bool cannot(pr_gateway_call_t *self, pr_action_t action, const char *reason,
+                   const pr_error_t *why)
+{
+    const Postrider__V1__Call *call = self->job->call;
+    const char *channel = call != NULL && call->channel != NULL ? call->channel->id : "";
+    pr_log_limited(PR_LOG_ERROR, "call.impossible", channel,
+                   "channel=%s operation=%s error=%s why=%s", channel,
+                   pr_operation_name(self->operation), reason, why->text);
+    say_unknown(self, PR_OUTCOME_OWN_FAULT, action, reason, why->text);
+    return false;
+}
+
+void pr_gateway_call_outcome(pr_gateway_call_t *self, char *worker_id, Postrider__V1__Outcome *out)
+{
+    postrider__v1__outcome__init(out);
+    out->token = &self->token;
+    out->shard = self->shard;
+    out->endpoint_id = self->endpoint_id;
+    out->kind = POSTRIDER__V1__JOB_KIND__JOB_KIND_CALL;
+    out->result = (Postrider__V1__Outcome__Result)self->result;
+    out->http_code = self->http_code;
+    out->error = self->error;
+    out->duration_ms = self->duration_ms;
+    out->started_at_us = self->started_us;
+    out->excerpt.data = self->excerpt;
+    out->excerpt.len = self->excerpt_len;
+    out->retry_after_ms = self->retry_after_ms;
+    out->worker_id = worker_id;
+    out->evidence.data = self->evidence.data;
+    out->evidence.len = self->evidence.len;
+}
+
+/* ---- channel and facts ---- */
+
+static pr_rc_t open_channel(pr_gateway_call_t *self, pr_error_t *error)
+{
+    const Postrider__V1__ChannelSpec *spec = self->job->call->channel;
+    pr_sealed_parameter_t parameters[PR_WIRE_PARAMETERS_MAX];
+    pr_money_overrides_t overrides = {.count = spec->n_exponents};
+    _Static_assert(PR_WIRE_EXPONENTS_MAX <= PR_MONEY_OVERRIDES_MAX, "the wire's fit");
+    _Static_assert(PR_WIRE_CHANNEL_ID_MAX == PR_CHANNEL_ID_MAX, "one bound");
+    for (size_t i = 0; i < spec->n_parameters; i++) {
+        const Postrider__V1__ChannelParameter *it = spec->parameters[i];
+        parameters[i] =
+            (pr_sealed_parameter_t){it->name, pr_bytes(it->sealed.data, it->sealed.len)};
+    }
+    for (size_t i = 0; i < spec->n_exponents; i++) {
+        memcpy(overrides.entries[i].currency, spec->exponents[i]->currency, 4);
+        overrides.entries[i].exponent = (uint8_t)spec->exponents[i]->exponent;
+    }
+    pr_channel_row_t row = {.id = spec->id,
+                            .version = spec->version,
+                            .profile = spec->profile,
+                            .parameters = parameters,
+                            .parameter_count = spec->n_parameters,
+                            .overrides = &overrides};
+    return pr_channel_store_get(self->shared->channels, &row, &self->channel, error);
+}
+
+static const char *known(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+static int64_t known_number(int64_t value)
+{
+    return value > 0 ? value : -1;
+}
+
+static void take_facts(pr_gateway_call_t *self)
+{
+    const Postrider__V1__PaymentFacts *in = self->job->call->facts;
+    self->facts = (pr_payment_facts_t){
+        .request_no = known(in->request_no),
+        .reference = known(in->reference),
+        .refund_no = known(in->refund_no),
+        .refund_reference = known(in->refund_reference),
+        .order_no = known(in->order_no),
+        .currency = known(in->currency),
+        .description = known(in->description),
+        .reason = known(in->reason),
+        .notify_url = known(in->notify_url),
+        .return_url = known(in->return_url),
+        .amount_minor = known_number(in->amount_minor),
+        .refund_minor = known_number(in->refund_minor),
+        .expires_at_us = known_number(in->expires_at_us),
+        .request = pr_bytes(in->request.data, in->request.len),
+        .paid_before = in->paid_before,
+    };
+}
+
+/* ---- requests ---- */
+
+static pr_rc_t build(pr_gateway_call_t *self, pr_operation_t operation, pr_error_t *error)
+{
+    uint8_t random[NONCE_BYTES];
+    char nonce[2 * NONCE_BYTES + 1];
+    pr_random_bytes(random, sizeof(random));
+    pr_hex(pr_bytes(random, sizeof(random)), nonce);
+    return pr_gateway_build(self->channel->channel, operation, &self->facts, pr_clock_wall_us(),
+                            nonce, &self->request, error);
+}
+
+static pr_rc_t check_url(const pr_gateway_shared_t *shared, const char *base, pr_error_t *error)
+{
+    pr_url_t url;
+    pr_ip_t ip;
+    pr_rc_t rc = pr_url_parse(base, &url, error);
+    if (rc != PR_OK)
+        return rc;
+    if (strcmp(url.target, "/") != 0)
+        return pr_error_set(error, PR_BAD, "gateway", "", "the base URL has a path");
+    if (url.https || shared->allow_plain)
+        return PR_OK;
+    /* An address on the allow-list (the sandbox) is an exception from this rule too. */
+    if ((url.host_is_ipv4 || url.host_is_ipv6) && pr_ip_parse(url.host, strlen(url.host), &ip) &&
+        pr_allow_has(&shared->allow, &ip, url.port))
+        return PR_OK;
+    return pr_error_set(error, PR_BAD, "http", "", "http:// is refused: set http.allow_plain");
+}
+
+static char *url_of(const pr_gateway_call_t *self)
+{
+    const char *base = self->job->call->channel->base_url;
+    size_t len = strlen(base);
+    len -= len > 0 && base[len - 1] == '/';
+    return pr_asprintf("%.*s%s", (int)len, base, pr_buffer_text(&self->request.target));
+}
+
+static pr_rc_t write_lines(pr_gateway_call_t *self, const char **lines, pr_error_t *error)
+{
+    pr_buffer_t *text = &self->shared->lines;
+    size_t offset[PR_GATEWAY_HEADERS_MAX];
+    pr_buffer_clear(text);
+    for (size_t i = 0; i < self->request.header_count; i++) {
+        offset[i] = text->len;
+        if (pr_buffer_printf(text, "%s: %s", self->request.headers[i].name,
+                             pr_buffer_text(&self->request.headers[i].value)) != PR_OK ||
+            pr_buffer_append(text, "", 1) != PR_OK)
+            return pr_error_set(error, PR_BAD, "http", "", "the headers are too large");
+    }
+    for (size_t i = 0; i < self->request.header_count; i++)
+        lines[i] = (const char *)text->data + offset[i];
+    return PR_OK;
+}
+
+static pr_rc_t post(pr_gateway_call_t *self, pr_http_done_fn *done, int64_t now_ms,
+                    pr_error_t *error)
+{
+    const Postrider__V1__Job *job = self->job;
+    pr_gateway_shared_t *shared = self->shared;
+    const char *lines[PR_GATEWAY_HEADERS_MAX];
+    pr_rc_t rc = write_lines(self, lines, error);
+    if (rc != PR_OK)
+        return rc;
+    PR_CLEANUP_FREE char *url = url_of(self);
+    bool shorter = job->timeout_ms > 0 && job->timeout_ms < shared->total_ms;
+    pr_http_request_t request = {
+        .url = url,
+        .method = self->request.method,
+        .headers = lines,
+        .header_count = (int)self->request.header_count,
+        .body = pr_buffer_bytes(&self->request.body),
+        .total_ms = shorter ? job->timeout_ms : shared->total_ms,
+        .ca_pem = job->call->channel->tls_ca,
+        .fresh = moves_money(self->request.operation),
+        .keep_headers = true,
+        .done = done,
+        .arg = self,
+    };
+    rc = pr_http_start(shared->http, &request, now_ms, error);
+    if (shared->lines.data != NULL)
+        explicit_bzero(shared->lines.data, shared->lines.len); /* credentials stood there */
+    return rc;
+}
+
+/* ---- answers ---- */
+
+static pr_transport_t transport_of(const pr_http_response_t *response)
+{
+    switch (response->error) {
+    case PR_HTTP_OK:
+        return response->truncated ? PR_TRANSPORT_TOO_LARGE : PR_TRANSPORT_OK;
+    case PR_HTTP_DNS:
+    case PR_HTTP_DNS_TIMEOUT:
+        return PR_TRANSPORT_DNS;
+    case PR_HTTP_CONNECT:
+        return PR_TRANSPORT_CONNECT;
+    case PR_HTTP_CONNECT_TIMEOUT:
+        return PR_TRANSPORT_CONNECT_TIMEOUT;
+    case PR_HTTP_TLS_TIMEOUT:
+        return PR_TRANSPORT_TLS_TIMEOUT;
+    case PR_HTTP_TLS:
+    case PR_HTTP_TLS_EXPIRED:
+    case PR_HTTP_TLS_SELF_SIGNED:
+    case PR_HTTP_TLS_UNTRUSTED:
+    case PR_HTTP_TLS_WRONG_HOST:
+        return PR_TRANSPORT_TLS;
+    case PR_HTTP_FIRST_BYTE_TIMEOUT:
+        return PR_TRANSPORT_FIRST_BYTE_TIMEOUT;
+    case PR_HTTP_TOTAL_TIMEOUT:
+        return PR_TRANSPORT_TOTAL_TIMEOUT;
+    case PR_HTTP_BAD_RESPONSE:
+    case PR_HTTP_HEADERS_TOO_LARGE:
+    case PR_HTTP_HTTP2:
+        return PR_TRANSPORT_PROTOCOL;
+    case PR_HTTP_PROXY:
+        return PR_TRANSPORT_PROXY;
+    case PR_HTTP_ADDRESS_REFUSED:
+        return PR_TRANSPORT_FORBIDDEN_ADDRESS;
+    default:
+        return pr_http_error_fault(response->error) == PR_HTTP_FAULT_OWN ? PR_TRANSPORT_BAD_CONFIG
+                                                                         : PR_TRANSPORT_RESET;
+    }
+}
+
+static void judge(pr_gateway_call_t *self, const pr_http_response_t *response, pr_evidence_t *out)
+{
+    pr_gateway_header_t headers[ANSWER_HEADERS_MAX];
+    size_t count = 0, cursor = 0;
+    while (count < ANSWER_HEADERS_MAX &&
+           pr_http_header_next(response->headers, &cursor, &headers[count].name,
+                               &headers[count].value))
+        count++;
+    pr_gateway_answer_t answer = {.transport = transport_of(response),
+                                  .http_status = (uint32_t)response->code,
+                                  .headers = headers,
+                                  .header_count = count,
+                                  .body = response->body};
+    pr_gateway_judge(self->channel->channel, self->request.operation, &self->facts, &answer,
+                     pr_clock_wall_us(), out);
+}
+
+static pr_outcome_t result_of(pr_transport_t transport, int http_status,
+                              const pr_evidence_t *evidence)
+{
+    switch (transport) {
+    case PR_TRANSPORT_OK:
+        break;
+    case PR_TRANSPORT_PROXY:
+    case PR_TRANSPORT_FORBIDDEN_ADDRESS:
+    case PR_TRANSPORT_BAD_CONFIG:
+        return PR_OUTCOME_OWN_FAULT;
+    default:
+        return PR_OUTCOME_UNREACHABLE;
+    }
+    if (evidence->status != PR_STATUS_UNKNOWN && evidence->status != PR_STATUS_NONE)
+        return PR_OUTCOME_DELIVERED;
+    bool later = http_status == 429 || evidence->retry_after_ms >= 0;
+    return later && evidence->action == PR_ACTION_BACK_OFF ? PR_OUTCOME_THROTTLED
+                                                           : PR_OUTCOME_REFUSED;
+}
+
+/* The outcome of an answer, be it to the call or to the request for a token before it. */
+static void tell(pr_gateway_call_t *self, const pr_http_response_t *response,
+                 const pr_evidence_t *evidence, int64_t now_ms)
+{
+    pr_transport_t transport = transport_of(response);
+    pr_outcome_t result = result_of(transport, response->code, evidence);
+    const char *error = response->error != PR_HTTP_OK    ? pr_http_error_name(response->error)
+                        : result == PR_OUTCOME_DELIVERED ? ""
+                        : response->truncated            ? "body_too_large"
+                                                         : evidence->reason;
+    self->http_code = (uint32_t)response->code;
+    self->duration_ms = response->duration_ms;
+    self->retry_after_ms = evidence->retry_after_ms > 0 ? (uint64_t)evidence->retry_after_ms : 0;
+    if (self->sent) { /* a token's answer holds a secret */
+        size_t keep = self->shared->keep_bytes;
+        self->excerpt_len = response->body.len < keep ? response->body.len : keep;
+        if (self->excerpt_len > 0)
+            self->excerpt = pr_memdup(response->body.data, self->excerpt_len);
+    }
+    conclude(self, result, error);
+    write_evidence(self, evidence, transport);
+    let_go(self);
+    self->shared->done(self->shared->arg, self, now_ms);
+}
+
+/* A token of an earlier call that the gateway no longer takes is no refused credential. */
+static void forgive_old_token(pr_gateway_call_t *self, uint32_t http_status,
+                              pr_evidence_t *evidence)
+{
+    if (evidence->action != PR_ACTION_STOP_CHANNEL || !self->old_token || http_status != 401)
+        return;
+    explicit_bzero(self->channel->token, sizeof(self->channel->token));
+    evidence->action = moves_money(self->request.operation) ? PR_ACTION_RETRY : PR_ACTION_BACK_OFF;
+    snprintf(evidence->reason, sizeof(evidence->reason), "token_refused");
+}
+
+static void on_answer(void *arg, const pr_http_response_t *response, int64_t now_ms)
+{
+    pr_gateway_call_t *self = arg;
+    pr_evidence_t evidence;
+    judge(self, response, &evidence);
+    forgive_old_token(self, (uint32_t)response->code, &evidence);
+    tell(self, response, &evidence, now_ms);
+    explicit_bzero(evidence.token, sizeof(evidence.token));
+}
+
+/* ---- access tokens ---- */
+
+static bool wants_token(const pr_gateway_call_t *self)
+{
+    uint64_t operations = pr_profile_facts(self->channel->profile)->operations;
+    return (operations & UINT64_C(1) << PR_OPERATION_TOKEN) != 0;
+}
+
+static bool has_token(const pr_gateway_call_t *self, int64_t now_ms)
+{
+    return self->channel->token[0] != '\0' && now_ms < self->channel->token_until_ms;
+}
+
+static void keep_token(pr_opened_channel_t *channel, const pr_evidence_t *evidence, int64_t now_ms)
+{
+    _Static_assert(sizeof(channel->token) == sizeof(evidence->token), "one bound");
+    memcpy(channel->token, evidence->token, sizeof(channel->token));
+    channel->token_until_ms = evidence->token_expires_s > 0
+                                  ? now_ms + evidence->token_expires_s * 1000 - TOKEN_MARGIN_MS
+                                  : now_ms; /* not said: for those that wait now */
+}
+
+/* The next call that waits for this channel's token; NULL: none. */
+static pr_gateway_call_t *take_waiting(pr_gateway_shared_t *shared,
+                                       const pr_opened_channel_t *channel)
+{
+    for (pr_gateway_call_t **at = &shared->waiting; *at != NULL; at = &(*at)->next_waiting) {
+        pr_gateway_call_t *call = *at;
+        if (call->channel == channel) {
+            *at = call->next_waiting;
+            return call;
+        }
+    }
+    return NULL;
+}
+
+/* Every call that waited goes on, or ends as this one did. */
+static void on_token(void *arg, const pr_http_response_t *response, int64_t now_ms)
+{
+    pr_gateway_call_t *self = arg;
+    pr_opened_channel_t *channel = self->channel;
+    pr_gateway_shared_t *shared = self->shared;
+    pr_evidence_t evidence;
+    channel->users++; /* calls that end give their use back */
+    judge(self, response, &evidence);
+    bool got = response->error == PR_HTTP_OK && response->code >= 200 && response->code <= 299 &&
+               evidence.token[0] != '\0';
+    if (got)
+        keep_token(channel, &evidence, now_ms);
+    else if (evidence.status == PR_STATUS_NONE) { /* an answer without a token says nothing */
+        evidence.status = PR_STATUS_UNKNOWN;
+        evidence.action = PR_ACTION_BACK_OFF;
+        snprintf(evidence.reason, sizeof(evidence.reason), "no_token");
+    }
+    if (evidence.action == PR_ACTION_QUERY_FIRST) /* the call itself was not sent */
+        evidence.action = PR_ACTION_BACK_OFF;
+    channel->fetching = false;
+    explicit_bzero(evidence.token, sizeof(evidence.token));
+    for (pr_gateway_call_t *it = self; it != NULL; it = take_waiting(shared, channel)) {
+        if (got)
+            send_call(it, now_ms);
+        else
+            tell(it, response, &evidence, now_ms);
+    }
+    pr_opened_channel_release(&channel);
+}
+
+static bool fetch_token(pr_gateway_call_t *self, int64_t now_ms)
+{
+    pr_error_t error = {0};
+    if (self->channel->fetching) {
+        self->next_waiting = self->shared->waiting;
+        self->shared->waiting = self;
+        return true;
+    }
+    if (build(self, PR_OPERATION_TOKEN, &error) != PR_OK)
+        return cannot(self, PR_ACTION_STOP_CHANNEL, "cannot_build", &error);
+    pr_rc_t rc = post(self, on_token, now_ms, &error);
+    if (rc == PR_AGAIN) { /* more than lib/http's bound: somebody else may have room */
+        pr_gateway_call_return(self);
+        return false;
+    }
+    if (rc != PR_OK)
+        return cannot(self, PR_ACTION_STOP_CHANNEL, "bad_config", &error);
+    self->channel->fetching = true;
+    return true;
+}
+
+/* ---- the call ---- */
+
+static void note_digest(pr_gateway_call_t *self)
+{
+    uint8_t digest[SHA256_DIGEST_LENGTH];
+    if (!moves_money(self->request.operation) || self->request.body.len == 0)
+        return;
+    SHA256(self->request.body.data, self->request.body.len, digest);
+    pr_hex(pr_bytes(digest, sizeof(digest)), self->request_sha256);
+}
+
+/* Builds and sends; false: the outcome is made. */
+static bool begin(pr_gateway_call_t *self, int64_t now_ms)
+{
+    pr_error_t error = {0};
+    const Postrider__V1__Call *call = self->job->call;
+    self->facts.token = known(self->channel->token);
+    if (build(self, self->operation, &error) != PR_OK)
+        return cannot(self, PR_ACTION_PERSON, "cannot_build", &error);
+    pr_bytes_t committed = pr_bytes(call->request.data, call->request.len);
+    if (committed.len > 0 && !pr_bytes_equal(committed, pr_buffer_bytes(&self->request.body))) {
+        (void)pr_error_set(&error, PR_BAD, "gateway", "", "other bytes than those committed");
+        return cannot(self, PR_ACTION_PERSON, "request_changed", &error);
+    }
+    note_digest(self);
+    switch (post(self, on_answer, now_ms, &error)) {
+    case PR_OK:
+        self->sent = true;
+        return true;
+    case PR_AGAIN:
+        pr_gateway_call_return(self);
+        return false;
+    default:
+        return cannot(self, PR_ACTION_STOP_CHANNEL, "bad_config", &error);
+    }
+}
+
+/* As begin, for a call that waited for its token. */
+static void send_call(pr_gateway_call_t *self, int64_t now_ms)
+{
+    if (!begin(self, now_ms))
+        self->shared->done(self->shared->arg, self, now_ms);
+}
+
+bool pr_gateway_call_start(pr_gateway_call_t *self, int64_t now_ms)
+{
+    pr_error_t error = {0};
+    const Postrider__V1__Call *call = self->job->call;
+    self->started_us = pr_clock_wall_us();
+    uint32_t known_operations = (UINT32_C(1) << PR_OPERATIONS) - 1;
+    bool ours =
+        self->job->kind == POSTRIDER__V1__JOB_KIND__JOB_KIND_CALL && call != NULL &&
+        self->operation < PR_OPERATIONS &&
+        (self->shared->operations & known_operations & PR_OPERATION_BIT(self->operation)) != 0;
+    if (!ours) {
+        pr_log_limited(PR_LOG_ERROR, "call.misrouted", "", "operation=%s kind=%d",
+                       pr_operation_name(self->operation), (int)self->job->kind);
+        (void)pr_error_set(&error, PR_BAD, "gateway", "", "not an operation of this worker");
+        return cannot(self, PR_ACTION_PERSON, "wrong_worker", &error);
+    }
+    if (check_url(self->shared, call->channel->base_url, &error) != PR_OK)
+        return cannot(self, PR_ACTION_STOP_CHANNEL, "bad_url", &error);
+    if (open_channel(self, &error) != PR_OK)
+        return cannot(self, PR_ACTION_STOP_CHANNEL, "bad_channel", &error);
+    take_facts(self);
+    if (!wants_token(self))
+        return begin(self, now_ms);
+    self->old_token = has_token(self, now_ms);
+    return self->old_token ? begin(self, now_ms) : fetch_token(self, now_ms);
+}
