@@ -27,6 +27,17 @@ static bool moves_money(pr_operation_t operation)
 
 /* ---- life ---- */
 
+static void take_subject(pr_gateway_call_t *self, const Postrider__V1__CallSubject *subject)
+{
+    postrider__v1__call_subject__init(&self->subject);
+    self->has_subject = subject != NULL;
+    if (subject == NULL)
+        return;
+    self->subject.payment_id = subject->payment_id;
+    self->subject.refund_id = subject->refund_id;
+    self->subject.operation = subject->operation;
+}
+
 pr_gateway_call_t *pr_gateway_call_new(pr_gateway_shared_t *shared, pr_job_batch_t *batch,
                                        const Postrider__V1__Job *job)
 {
@@ -44,6 +55,7 @@ pr_gateway_call_t *pr_gateway_call_new(pr_gateway_shared_t *shared, pr_job_batch
     self->shard = job->shard;
     self->endpoint_id = job->endpoint_id;
     self->operation = job->call != NULL ? (pr_operation_t)job->call->operation : PR_OPERATION_NONE;
+    take_subject(self, job->call != NULL ? job->call->subject : NULL);
     return self;
 }
 
@@ -160,6 +172,7 @@ void pr_gateway_call_outcome(pr_gateway_call_t *self, char *worker_id, Postrider
     out->excerpt.len = self->excerpt_len;
     out->retry_after_ms = self->retry_after_ms;
     out->worker_id = worker_id;
+    out->subject = self->has_subject ? &self->subject : NULL;
     out->evidence.data = self->evidence.data;
     out->evidence.len = self->evidence.len;
 }

@@ -56,6 +56,8 @@ struct pr_gateway_call_t {
     char request_sha256[65];
     /* the outcome */
     Postrider__V1__Token token;
+    Postrider__V1__CallSubject subject;
+    bool has_subject;
     uint32_t shard;
     int64_t endpoint_id;
     pr_operation_t operation;

@@ -6,9 +6,12 @@
 
 #include <criterion/criterion.h>
 
+#include <stdio.h>
 #include <string.h>
 
 TestSuite(evidence_json, .timeout = 300);
+
+#define SAY(field_, text_) snprintf(field_, sizeof(field_), "%s", text_)
 
 _Static_assert(PR_EVIDENCE_JSON_MAX_BYTES == PR_WIRE_EVIDENCE_MAX, "evidence fits an Outcome");
 
@@ -42,17 +45,17 @@ static void fill(pr_evidence_t *evidence)
     evidence->status = PR_STATUS_SUCCEEDED;
     evidence->action = PR_ACTION_NONE;
     evidence->asked = true;
-    strcpy(evidence->native, "succeeded");
-    strcpy(evidence->account, "acct-1");
-    strcpy(evidence->request_no, "p-1");
-    strcpy(evidence->reference, "ch_1");
-    strcpy(evidence->currency, "CNY");
+    SAY(evidence->native, "succeeded");
+    SAY(evidence->account, "acct-1");
+    SAY(evidence->request_no, "p-1");
+    SAY(evidence->reference, "ch_1");
+    SAY(evidence->currency, "CNY");
     evidence->amount = (pr_amount_t){PR_AMOUNT_KNOWN, 580000};
     evidence->captured_total = (pr_amount_t){PR_AMOUNT_KNOWN, 0};
     evidence->refunded_total = (pr_amount_t){PR_AMOUNT_FLAWED, 7};
     evidence->flaw = "refunded_total";
     evidence->paid_at_us = 1764520000000000;
-    strcpy(evidence->token, "never-shown");
+    SAY(evidence->token, "never-shown");
 }
 
 Test(evidence_json, a_success_with_its_call)
@@ -92,7 +95,7 @@ Test(evidence_json, hostile_texts)
     for (size_t i = 0; i < PR_COUNT(rows); i++) {
         pr_evidence_t evidence;
         pr_evidence_init(&evidence);
-        strcpy(evidence.failure_message, rows[i].in);
+        SAY(evidence.failure_message, rows[i].in);
         PR_CLEANUP_FREE char *want = pr_asprintf("\"failure_message\":%s}", rows[i].out);
         const char *got = to_json(&evidence, NULL);
         cr_expect_not_null(strstr(got, want), "row %zu: %s", i, got);
