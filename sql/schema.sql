@@ -125,10 +125,47 @@ ALTER FUNCTION postrider.alert_take(most integer) OWNER TO postrider_owner;
 CREATE FUNCTION postrider.apply_evidence(payment_id bigint, refund_id bigint, source text, evidence jsonb, event_id text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    object CONSTANT text := coalesce(evidence ->> 'object', 'payment');
+    p postrider.payment;
+    r postrider.refund;
+    c postrider.channel;
+    held text;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'apply_evidence is not there yet';
-END $$;
+    SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = $1 FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RETURN 'ignored: unknown payment';
+    ELSIF event_id IS NOT NULL AND EXISTS (SELECT FROM postrider.payment_history AS h WHERE h.payment_id = $1 AND h.event_id = $5) THEN
+        RETURN 'ignored: duplicate';
+    END IF;
+    SELECT x.* INTO c FROM postrider.channel AS x WHERE x.no = p.channel_no;
+    IF object = 'refund' THEN
+        IF $2 IS NULL THEN
+            r := postrider.refund_of(p, evidence);
+        ELSE
+            SELECT x.* INTO r FROM postrider.refund AS x WHERE x.id = $2 AND x.payment_id = p.id;
+        END IF;
+    END IF;
+    IF object <> 'none' THEN
+        held := postrider.evidence_compare(c, p, r, evidence, source IN ('report', 'person'));
+    END IF;
+    IF held IS NOT NULL THEN
+        PERFORM postrider.task_open('evidence_mismatch', p.id::text, 'MANUAL', 'inspection', p.merchant_id, p.order_no, p.id, held,
+                                    'evidence does not agree with the payment', evidence);
+        IF source = 'webhook' OR NOT EXISTS (SELECT FROM postrider.payment_history AS h
+                WHERE h.payment_id = p.id AND h.source = $3 AND h.verdict = 'held: ' || held) THEN     -- polls say it again and again
+            PERFORM postrider.history_add(p, r.id, source, event_id, 'held: ' || held, p.state, p.state, evidence);
+        END IF;
+        RETURN 'held: ' || held;
+    END IF;
+    RETURN CASE object
+        WHEN 'payment' THEN postrider.payment_apply(c, p, source, evidence, event_id)
+        WHEN 'refund' THEN postrider.refund_apply(c, p, r, source, evidence, event_id)
+        WHEN 'dispute' THEN postrider.dispute_apply(p, source, evidence, event_id)
+        ELSE 'ignored: no news' END;
+END $_$;
 
 ALTER FUNCTION postrider.apply_evidence(payment_id bigint, refund_id bigint, source text, evidence jsonb, event_id text) OWNER TO postrider_owner;
 
@@ -190,15 +227,433 @@ END $$;
 ALTER FUNCTION postrider.breaker_force(who text, id bigint, forced text, reason text) OWNER TO postrider_owner;
 
 --
+-- Name: call_apply(jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_apply(result jsonb, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    p postrider.payment;
+    c postrider.channel;
+    k postrider.call;
+    own boolean;
+    about CONSTANT text := CASE WHEN result ->> 'operation' IN ('refund', 'query_refund') THEN 'refund' ELSE 'payment' END;
+    e CONSTANT jsonb := coalesce(result -> 'evidence', '{}') || jsonb_build_object('object', about, 'asked', true);
+BEGIN
+    SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = (result ->> 'payment_id')::bigint FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        verdict := 'ignored: unknown payment';
+        next := 'none: gone';
+        RETURN;
+    END IF;
+    SELECT x.* INTO c FROM postrider.channel AS x WHERE x.no = p.channel_no;
+    channel := c.id;
+    SELECT x.* INTO k FROM postrider.call AS x WHERE x.id = (result ->> 'call_id')::bigint FOR UPDATE;
+    own := k.lease_until IS NOT NULL AND k.salt = (result ->> 'salt')::bigint AND k.attempt = (result ->> 'attempt')::int;
+    own := coalesce(own, false);
+    IF coalesce((result ->> 'returned')::boolean, false) THEN
+        verdict := CASE WHEN own THEN 'returned' ELSE 'stale token: returned' END;
+        next := 'none: stale token';
+        IF own THEN
+            UPDATE postrider.call AS x SET due = clock_timestamp(), lease_until = NULL, session = NULL, reason = 'returned',
+                   tries = x.tries - CASE WHEN k.operation IN ('charge', 'capture', 'refund') THEN 1 ELSE 0 END
+            WHERE x.id = k.id RETURNING x.operation, interval '0' INTO next, next_in;
+        END IF;
+        RETURN;
+    END IF;
+    verdict := postrider.apply_evidence(p.id, (result ->> 'refund_id')::bigint, result ->> 'operation', e, NULL);
+    IF own THEN
+        SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = p.id;
+        SELECT x.* INTO k FROM postrider.call AS x WHERE x.id = k.id;
+        IF NOT FOUND THEN                  -- the door has ended it
+            next := CASE WHEN p.manual OR EXISTS (SELECT FROM postrider.refund AS r WHERE r.id = (result ->> 'refund_id')::bigint AND r.manual)
+                         THEN 'none: with a person' ELSE 'none: final' END;
+        ELSE
+            SELECT f.next, f.next_in INTO next, next_in
+            FROM postrider.call_follow(c, p, k, verdict, jsonb_set(result, '{evidence}', e)) AS f;
+        END IF;
+    ELSE
+        verdict := 'stale token: ' || verdict;
+        next := 'none: stale token';
+    END IF;
+    INSERT INTO postrider.call_log (channel_no, payment_id, refund_id, operation, attempt, dispatched_at, duration_ms, http_status, transport, status, action,
+                                    reason, verdict, next)
+    VALUES (p.channel_no, p.id, (result ->> 'refund_id')::bigint, result ->> 'operation', coalesce((result ->> 'attempt')::int, 0),
+            CASE WHEN own THEN k.dispatched_at END, (e ->> 'duration_ms')::int, (e ->> 'http_status')::int, e ->> 'transport', e ->> 'status', e ->> 'action',
+            e ->> 'reason', verdict, next);
+END $$;
+
+ALTER FUNCTION postrider.call_apply(result jsonb, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text) OWNER TO postrider_owner;
+
+--
+-- Name: call_fence(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_fence(session uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+    PERFORM FROM postrider.call_session AS s WHERE s.id = session AND s.ended IS NULL FOR SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'this session has ended', HINT = 'Open a new one: another owner may have the channels.';
+    END IF;
+END $$;
+
+ALTER FUNCTION postrider.call_fence(session uuid) OWNER TO postrider_owner;
+
+--
+-- Name: call; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.call (
+    id bigint NOT NULL,
+    channel_no integer NOT NULL,
+    class smallint NOT NULL,
+    operation text NOT NULL,
+    payment_id bigint NOT NULL,
+    refund_id bigint,
+    due timestamp with time zone,
+    reason text NOT NULL,
+    salt bigint NOT NULL,
+    attempt integer DEFAULT 0 NOT NULL,
+    session uuid,
+    lease_until timestamp with time zone,
+    dispatched_at timestamp with time zone,
+    tries integer DEFAULT 0 NOT NULL,
+    polls integer DEFAULT 0 NOT NULL,
+    sooner integer DEFAULT 0 NOT NULL,
+    at_expiry boolean DEFAULT false NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    closes integer DEFAULT 0 NOT NULL,
+    closed_at timestamp with time zone,
+    close_wanted boolean DEFAULT false NOT NULL,
+    settle_at timestamp with time zone,
+    born timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT call_check CHECK (((due IS NULL) = (lease_until IS NOT NULL))),
+    CONSTRAINT call_check1 CHECK ((class =
+CASE
+    WHEN (operation = ANY (ARRAY['query'::text, 'query_refund'::text, 'expire'::text])) THEN 1
+    ELSE 0
+END)),
+    CONSTRAINT call_operation_check CHECK ((operation = ANY (ARRAY['charge'::text, 'capture'::text, 'query'::text, 'refund'::text, 'query_refund'::text, 'close'::text, 'expire'::text])))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='20000');
+
+ALTER TABLE postrider.call OWNER TO postrider_owner;
+
+--
+-- Name: channel; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.channel (
+    id text NOT NULL,
+    no integer NOT NULL,
+    shard smallint NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    state text DEFAULT 'active'::text NOT NULL,
+    state_reason text,
+    state_at timestamp with time zone DEFAULT now() NOT NULL,
+    profile text NOT NULL,
+    base_url text NOT NULL,
+    account text DEFAULT ''::text NOT NULL,
+    livemode boolean DEFAULT true NOT NULL,
+    tls_ca text,
+    notify_url text,
+    match text[] NOT NULL,
+    failure_final boolean NOT NULL,
+    unit text NOT NULL,
+    exponents jsonb DEFAULT '{}'::jsonb NOT NULL,
+    not_found text NOT NULL,
+    not_found_grace_ms bigint NOT NULL,
+    settle_ms bigint NOT NULL,
+    rate_per_s double precision DEFAULT 0 NOT NULL,
+    burst integer DEFAULT 1 NOT NULL,
+    concurrency integer DEFAULT 8 NOT NULL,
+    polls text NOT NULL,
+    max_polls integer NOT NULL,
+    first_poll_ms bigint DEFAULT 60000 NOT NULL,
+    charge_retry text DEFAULT 'exponential-jitter:1s..6h*5'::text NOT NULL,
+    charge_tries integer DEFAULT 6 NOT NULL,
+    operations text[] NOT NULL,
+    number_max integer DEFAULT 64 NOT NULL,
+    expires_ms bigint DEFAULT 7200000 NOT NULL,
+    order_policy text DEFAULT 'single'::text NOT NULL,
+    late_money text DEFAULT 'refund'::text NOT NULL,
+    risk text DEFAULT 'fail'::text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT channel_base_url_check CHECK ((octet_length(base_url) <= 512)),
+    CONSTRAINT channel_burst_check CHECK ((burst > 0)),
+    CONSTRAINT channel_charge_tries_check CHECK (((charge_tries >= 1) AND (charge_tries <= 100))),
+    CONSTRAINT channel_concurrency_check CHECK (((concurrency >= 1) AND (concurrency <= 1000))),
+    CONSTRAINT channel_expires_ms_check CHECK ((expires_ms > 0)),
+    CONSTRAINT channel_first_poll_ms_check CHECK ((first_poll_ms >= 0)),
+    CONSTRAINT channel_id_check CHECK ((id ~ '^[A-Za-z0-9._-]{1,56}$'::text)),
+    CONSTRAINT channel_late_money_check CHECK ((late_money = ANY (ARRAY['refund'::text, 'person'::text]))),
+    CONSTRAINT channel_max_polls_check CHECK ((max_polls > 0)),
+    CONSTRAINT channel_not_found_check CHECK ((not_found = ANY (ARRAY['yet'::text, 'final'::text]))),
+    CONSTRAINT channel_not_found_grace_ms_check CHECK ((not_found_grace_ms >= 0)),
+    CONSTRAINT channel_number_max_check CHECK (((number_max >= 16) AND (number_max <= 255))),
+    CONSTRAINT channel_order_policy_check CHECK ((order_policy = ANY (ARRAY['single'::text, 'many'::text]))),
+    CONSTRAINT channel_rate_per_s_check CHECK ((rate_per_s >= (0)::double precision)),
+    CONSTRAINT channel_risk_check CHECK ((risk = ANY (ARRAY['fail'::text, 'person'::text]))),
+    CONSTRAINT channel_settle_ms_check CHECK ((settle_ms >= 0)),
+    CONSTRAINT channel_unit_check CHECK ((unit = ANY (ARRAY['minor'::text, 'major'::text])))
+);
+
+ALTER TABLE postrider.channel OWNER TO postrider_owner;
+
+--
+-- Name: payment; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.payment (
+    id bigint NOT NULL,
+    merchant_id text NOT NULL,
+    order_no text NOT NULL,
+    channel text NOT NULL,
+    channel_no integer NOT NULL,
+    intent text DEFAULT '1'::text NOT NULL,
+    state text NOT NULL,
+    manual boolean DEFAULT false NOT NULL,
+    manual_reason text,
+    amount_minor bigint NOT NULL,
+    currency text NOT NULL,
+    captured_minor bigint DEFAULT 0 NOT NULL,
+    refunded_minor bigint DEFAULT 0 NOT NULL,
+    refunded_seen bigint DEFAULT 0 NOT NULL,
+    version bigint NOT NULL,
+    gateway_reference text,
+    request_no text,
+    request text DEFAULT '{}'::text NOT NULL,
+    webhook_url text,
+    app_ref text,
+    notify_url text,
+    priority smallint,
+    extra jsonb DEFAULT '{}'::jsonb NOT NULL,
+    on_expiry text DEFAULT 'close'::text NOT NULL,
+    livemode boolean DEFAULT true NOT NULL,
+    single boolean NOT NULL,
+    failure_code text,
+    failure_message text,
+    next_action_kind text,
+    next_action text,
+    paid_before boolean DEFAULT false NOT NULL,
+    occurred_at timestamp with time zone,
+    paid_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    sent_at timestamp with time zone,
+    final_at timestamp with time zone,
+    ended_by text,
+    webhook_ms bigint,
+    notify_id uuid,
+    args_hash bytea NOT NULL,
+    CONSTRAINT payment_amount_minor_check CHECK (((amount_minor >= 0) AND (amount_minor <= '9007199254740991'::bigint))),
+    CONSTRAINT payment_on_expiry_check CHECK ((on_expiry = ANY (ARRAY['close'::text, 'manual'::text])))
+)
+WITH (fillfactor='80');
+
+ALTER TABLE postrider.payment OWNER TO postrider_owner;
+
+--
+-- Name: call_follow(postrider.channel, postrider.payment, postrider.call, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_follow(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    e CONSTANT jsonb := result -> 'evidence';
+    explicit CONSTANT boolean := e ->> 'status' IN ('PENDING', 'NOT_FOUND', 'FAILED');
+    ending CONSTANT boolean := p.expires_at <= k.dispatched_at OR k.close_wanted
+                             OR k.operation = 'query' AND explicit AND jsonb_typeof(coalesce(result -> 'next_ms', 'null')) = 'null';
+    said CONSTANT text := postrider.outcome_answer(c, p, k, verdict, e, ending);
+    rule record;
+    r postrider.refund;
+    told boolean;
+BEGIN
+    IF said = 'stopped' THEN
+        PERFORM postrider.channel_stop(c, e);
+    END IF;
+    SELECT x.step, x.why INTO rule FROM postrider.outcome_rule AS x
+    WHERE x.operation = k.operation AND x.answer = said
+      AND x.phase IN ('any', CASE WHEN k.closed_at IS NOT NULL THEN 'closed' WHEN ending THEN 'ending' ELSE 'open' END);
+    next := postrider.outcome_step(c, p, k, said, rule.step);
+    next_in := postrider.outcome_delay(c, p, k, next, e, (result ->> 'next_ms')::bigint);
+    IF next = 'cancel' THEN
+        PERFORM postrider.payment_apply(c, p, 'close', e || jsonb_build_object('status', 'CANCELLED', 'reason', rule.why), NULL);
+        next := 'none: cancelled';
+        next_in := NULL;
+        RETURN;
+    ELSIF next = 'person' OR next_in IS NULL THEN
+        IF k.refund_id IS NULL THEN
+            PERFORM postrider.payment_to_person(p, postrider.person_reason(p, k, said, verdict, rule.step), e);
+        ELSE
+            SELECT x.* INTO r FROM postrider.refund AS x WHERE x.id = k.refund_id;
+            PERFORM postrider.refund_to_person(p, r, postrider.person_reason(p, k, said, verdict, rule.step), e);
+        END IF;
+        next := 'none: with a person';
+        next_in := NULL;
+        RETURN;
+    END IF;
+    told := k.operation = 'close' AND ((e ->> 'http_status')::int BETWEEN 200 AND 299 OR said IN ('missing', 'not_found', 'unsettled', 'unpaid'));
+    UPDATE postrider.call AS x
+    SET operation = o.operation, class = CASE WHEN o.operation IN ('query', 'query_refund', 'expire') THEN 1 ELSE 0 END,
+        due = clock_timestamp() + next_in, lease_until = NULL, session = NULL,
+        reason = CASE WHEN next IN ('charge', 'refund') THEN 'confirmed_not_charged' WHEN next = 'again' AND said = 'refused' THEN 'refused_untried'
+                      ELSE coalesce(left(result ->> 'next_reason', 64), said) END,
+        polls = x.polls + CASE WHEN k.class = 1 THEN 1 ELSE 0 END, sooner = coalesce((result ->> 'sooner')::int, x.sooner),
+        at_expiry = x.at_expiry OR coalesce((result ->> 'at_expiry')::boolean, false),
+        failures = CASE WHEN said IN ('refused', 'unknown', 'stopped') THEN x.failures + 1 ELSE 0 END,
+        closes = x.closes + CASE WHEN k.operation = 'close' THEN 1 ELSE 0 END, closed_at = CASE WHEN told THEN clock_timestamp() ELSE x.closed_at END,
+        settle_at = CASE WHEN k.operation NOT IN ('charge', 'capture', 'refund') THEN x.settle_at
+                         WHEN said = 'refused' THEN clock_timestamp() ELSE clock_timestamp() + postrider.scaled(c.settle_ms) END
+    FROM (SELECT CASE WHEN next IN ('poll', 'ask', 'ask_later', 'settle') THEN CASE WHEN k.refund_id IS NULL THEN 'query' ELSE 'query_refund' END
+                      WHEN next = 'again' THEN k.operation
+                      WHEN next = 'webhook' THEN 'query_refund' ELSE next END AS operation) AS o
+    WHERE x.id = k.id RETURNING x.operation INTO next;
+END $$;
+
+ALTER FUNCTION postrider.call_follow(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) OWNER TO postrider_owner;
+
+--
+-- Name: call_put(postrider.payment, bigint, text, interval, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_put(p postrider.payment, refund_id bigint, operation text, delay interval, reason text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_variable
+BEGIN
+    UPDATE postrider.call AS k
+    SET operation = operation, class = CASE WHEN operation IN ('query', 'query_refund', 'expire') THEN 1 ELSE 0 END,
+        due = clock_timestamp() + delay, reason = reason, lease_until = NULL, session = NULL
+    WHERE k.payment_id = p.id AND k.refund_id IS NOT DISTINCT FROM refund_id;
+    IF NOT FOUND THEN
+        -- made anew for what was sent before, by a person or a sweep: it may ask, it may not send again by itself
+        INSERT INTO postrider.call (channel_no, class, operation, payment_id, refund_id, due, reason, salt, tries)
+        SELECT p.channel_no, CASE WHEN operation IN ('query', 'query_refund', 'expire') THEN 1 ELSE 0 END, operation, p.id, refund_id,
+               clock_timestamp() + delay, reason, postrider.random_salt(),
+               CASE WHEN (SELECT r.sent_at FROM postrider.refund AS r WHERE r.id = refund_id) IS NOT NULL
+                      OR refund_id IS NULL AND p.sent_at IS NOT NULL THEN 1000 ELSE 0 END;
+    END IF;
+END $$;
+
+ALTER FUNCTION postrider.call_put(p postrider.payment, refund_id bigint, operation text, delay interval, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: refund; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.refund (
+    id bigint NOT NULL,
+    payment_id bigint NOT NULL,
+    refund_no text NOT NULL,
+    amount_minor bigint NOT NULL,
+    reason text,
+    origin text DEFAULT 'application'::text NOT NULL,
+    state text NOT NULL,
+    manual boolean DEFAULT false NOT NULL,
+    manual_reason text,
+    gateway_no text,
+    gateway_reference text,
+    failure_code text,
+    failure_message text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    sent_at timestamp with time zone,
+    final_at timestamp with time zone,
+    CONSTRAINT refund_amount_minor_check CHECK (((amount_minor >= 1) AND (amount_minor <= '9007199254740991'::bigint))),
+    CONSTRAINT refund_origin_check CHECK ((origin = ANY (ARRAY['application'::text, 'late_money'::text, 'gateway'::text])))
+)
+WITH (fillfactor='80');
+
+ALTER TABLE postrider.refund OWNER TO postrider_owner;
+
+--
+-- Name: call_refuse(postrider.channel, postrider.payment, postrider.refund, postrider.call); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_refuse(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+    IF k.refund_id IS NULL AND p.state IN ('succeeded', 'failed', 'cancelled') OR k.refund_id IS NOT NULL AND r.state NOT IN ('created', 'processing') THEN
+        DELETE FROM postrider.call AS x WHERE x.id = k.id;
+        RETURN CASE WHEN k.refund_id IS NULL THEN 'payment final' ELSE 'refund final' END;
+    ELSIF c.state <> 'active' THEN
+        RETURN 'channel ' || c.state;
+    ELSIF k.operation = 'expire' OR NOT k.operation = ANY (c.operations) THEN
+        IF k.operation = 'query' AND p.expires_at > clock_timestamp() THEN
+            PERFORM postrider.call_put(p, NULL, 'expire', p.expires_at - clock_timestamp(), 'webhooks_only');
+            RETURN 'the channel cannot be asked';
+        ELSIF k.refund_id IS NOT NULL THEN
+            PERFORM postrider.refund_to_person(p, r, 'CANNOT_ASK', '{}');
+        ELSE
+            PERFORM postrider.payment_to_person(p, 'EXPIRED_UNKNOWN', '{}');
+        END IF;
+        RETURN 'with a person';
+    ELSIF k.operation = 'charge' AND p.sent_at IS NULL AND p.expires_at <= clock_timestamp() THEN
+        PERFORM postrider.payment_apply(c, p, 'expiry', jsonb_build_object('status', 'CANCELLED', 'reason', 'expired_before_it_was_sent'), NULL);
+        RETURN 'expired';
+    ELSIF k.operation IN ('charge', 'capture') AND p.manual THEN
+        DELETE FROM postrider.call AS x WHERE x.id = k.id;
+        RETURN 'with a person';
+    -- R2: never sent a second time unless a question has confirmed that the first did nothing (or it was handed back untried)
+    ELSIF k.operation = 'charge' AND p.sent_at IS NOT NULL AND (k.reason NOT IN ('confirmed_not_charged', 'returned') OR p.expires_at <= clock_timestamp())
+          OR k.operation = 'refund' AND r.sent_at IS NOT NULL AND k.reason NOT IN ('confirmed_not_charged', 'returned', 'refused_untried') THEN
+        PERFORM postrider.call_put(p, k.refund_id, CASE k.operation WHEN 'charge' THEN 'query' ELSE 'query_refund' END, interval '0', 'ask_first');
+        RETURN 'asked first';
+    END IF;
+    RETURN NULL;
+END $$;
+
+ALTER FUNCTION postrider.call_refuse(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) OWNER TO postrider_owner;
+
+--
 -- Name: call_session_beat(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE FUNCTION postrider.call_session_beat(session uuid, OUT alive boolean, OUT target integer, OUT owned integer) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+#variable_conflict use_variable
+DECLARE
+    other record;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'call_session_beat is not there yet';
+    UPDATE postrider.call_session AS s SET beat_at = clock_timestamp() WHERE s.id = session AND s.ended IS NULL;
+    alive := FOUND;
+    FOR other IN SELECT s.id, s.pid, s.beat_at FROM postrider.call_session AS s WHERE s.ended IS NULL AND s.id <> session
+                 ORDER BY s.id FOR UPDATE SKIP LOCKED LOOP
+        IF postrider.session_connected(postrider.call_session_key(other.id), other.pid) THEN
+            PERFORM pg_terminate_backend(other.pid) WHERE other.beat_at < clock_timestamp() - interval '15 s';
+        ELSE
+            PERFORM postrider.call_session_end(other.id);
+        END IF;
+    END LOOP;
+    -- a batch that holds its row keeps it out of the loop above: stopped in the middle, it goes all the same
+    PERFORM pg_terminate_backend(s.pid) FROM postrider.call_session AS s
+    WHERE s.ended IS NULL AND s.id <> session AND s.beat_at < clock_timestamp() - interval '15 s'
+      AND postrider.session_connected(postrider.call_session_key(s.id), s.pid);
+    SELECT ceil((SELECT count(DISTINCT c.shard) FROM postrider.channel AS c)::numeric
+                / greatest(1, (SELECT count(*) FROM postrider.call_session AS s WHERE s.ended IS NULL))),
+           (SELECT count(*) FROM postrider.call_shard AS h WHERE h.session = session)
+    INTO target, owned;
 END $$;
 
 ALTER FUNCTION postrider.call_session_beat(session uuid, OUT alive boolean, OUT target integer, OUT owned integer) OWNER TO postrider_owner;
@@ -210,12 +665,32 @@ ALTER FUNCTION postrider.call_session_beat(session uuid, OUT alive boolean, OUT 
 CREATE FUNCTION postrider.call_session_end(session uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+#variable_conflict use_variable
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'call_session_end is not there yet';
+    UPDATE postrider.call_session AS s SET ended = clock_timestamp() WHERE s.id = session AND s.ended IS NULL;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM postrider.call_shards_free(session, ARRAY(SELECT h.no FROM postrider.call_shard AS h WHERE h.session = session));
+    RETURN true;
 END $$;
 
 ALTER FUNCTION postrider.call_session_end(session uuid) OWNER TO postrider_owner;
+
+--
+-- Name: call_session_key(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_session_key(session uuid) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT ('x' || left(session::text, 8) || right(session::text, 8))::bit(64)::bigint
+$$;
+
+ALTER FUNCTION postrider.call_session_key(session uuid) OWNER TO postrider_owner;
 
 --
 -- Name: call_session_open(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -224,9 +699,15 @@ ALTER FUNCTION postrider.call_session_end(session uuid) OWNER TO postrider_owner
 CREATE FUNCTION postrider.call_session_open(address text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+DECLARE
+    id CONSTANT uuid := gen_random_uuid();
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'call_session_open is not there yet';
+    PERFORM postrider.call_session_end(s.id) FROM postrider.call_session AS s WHERE s.pid = pg_backend_pid() AND s.ended IS NULL;
+    PERFORM pg_advisory_lock(postrider.call_session_key(id));
+    INSERT INTO postrider.call_session (id, pid, address) VALUES (id, pg_backend_pid(), coalesce(address, ''));
+    RETURN id;
 END $$;
 
 ALTER FUNCTION postrider.call_session_open(address text) OWNER TO postrider_owner;
@@ -236,26 +717,45 @@ ALTER FUNCTION postrider.call_session_open(address text) OWNER TO postrider_owne
 --
 
 CREATE FUNCTION postrider.call_shards(session uuid) RETURNS SETOF smallint
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'call_shards is not there yet';
-END $$;
+    AS $_$
+    SELECT h.no FROM postrider.call_shard AS h WHERE h.session = $1
+$_$;
 
 ALTER FUNCTION postrider.call_shards(session uuid) OWNER TO postrider_owner;
+
+--
+-- Name: call_shards_free(uuid, smallint[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_shards_free(session uuid, nos smallint[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    own CONSTANT boolean := EXISTS (SELECT FROM postrider.call_session AS s WHERE s.id = session AND s.pid = pg_backend_pid());
+BEGIN
+    nos := ARRAY(SELECT h.no FROM postrider.call_shard AS h WHERE h.session = session AND h.no = ANY (nos));
+    UPDATE postrider.call_shard AS h SET session = NULL WHERE h.session = session AND h.no = ANY (nos);
+    PERFORM pg_advisory_unlock(1886548336, n.no) FROM unnest(nos) AS n (no) WHERE own;
+    RETURN cardinality(nos);
+END $$;
+
+ALTER FUNCTION postrider.call_shards_free(session uuid, nos smallint[]) OWNER TO postrider_owner;
 
 --
 -- Name: call_shards_release(uuid, smallint[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE FUNCTION postrider.call_shards_release(session uuid, nos smallint[]) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'call_shards_release is not there yet';
-END $$;
+    AS $_$
+    SELECT postrider.call_shards_free($1, $2)
+$_$;
 
 ALTER FUNCTION postrider.call_shards_release(session uuid, nos smallint[]) OWNER TO postrider_owner;
 
@@ -266,9 +766,25 @@ ALTER FUNCTION postrider.call_shards_release(session uuid, nos smallint[]) OWNER
 CREATE FUNCTION postrider.call_shards_take(session uuid, most integer) RETURNS SETOF smallint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+#variable_conflict use_variable
+DECLARE
+    one record;
+    taken int := 0;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'call_shards_take is not there yet';
+    PERFORM postrider.call_fence(session);
+    FOR one IN SELECT h.no, h.session FROM postrider.call_shard AS h
+               WHERE h.session IS DISTINCT FROM session AND h.no IN (SELECT c.shard FROM postrider.channel AS c) ORDER BY h.no LOOP
+        EXIT WHEN taken >= most;
+        CONTINUE WHEN NOT pg_try_advisory_lock(1886548336, one.no);
+        IF one.session IS NOT NULL THEN
+            UPDATE postrider.call_session AS s SET ended = clock_timestamp() WHERE s.id = one.session AND s.ended IS NULL;
+        END IF;
+        UPDATE postrider.call_shard AS h SET session = session WHERE h.no = one.no;
+        taken := taken + 1;
+        RETURN NEXT one.no;
+    END LOOP;
 END $$;
 
 ALTER FUNCTION postrider.call_shards_take(session uuid, most integer) OWNER TO postrider_owner;
@@ -280,10 +796,20 @@ ALTER FUNCTION postrider.call_shards_take(session uuid, most integer) OWNER TO p
 CREATE FUNCTION postrider.calls_apply(session uuid, results jsonb) RETURNS TABLE(call_id bigint, verdict text, next text, next_in_ms bigint, channel text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET enable_seqscan TO 'off'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    one jsonb;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'calls_apply is not there yet';
-END $$;
+    PERFORM postrider.call_fence($1);
+    PERFORM FROM postrider.payment AS x WHERE x.id = ANY (ARRAY(SELECT (e.value ->> 'payment_id')::bigint FROM jsonb_array_elements($2) AS e (value)))
+    ORDER BY x.id FOR NO KEY UPDATE;
+    FOR one IN SELECT e.value FROM jsonb_array_elements($2) WITH ORDINALITY AS e (value, at) ORDER BY (e.value ->> 'payment_id')::bigint, e.at LOOP
+        RETURN QUERY SELECT (one ->> 'call_id')::bigint, a.verdict, a.next, (extract(epoch FROM a.next_in) * 1000)::bigint, a.channel
+                     FROM postrider.call_apply(one) AS a;
+    END LOOP;
+END $_$;
 
 ALTER FUNCTION postrider.calls_apply(session uuid, results jsonb) OWNER TO postrider_owner;
 
@@ -292,12 +818,15 @@ ALTER FUNCTION postrider.calls_apply(session uuid, results jsonb) OWNER TO postr
 --
 
 CREATE FUNCTION postrider.calls_channels(session uuid, known text[], versions bigint[]) RETURNS TABLE(channel text, version bigint, shard smallint, state text, profile text, base_url text, tls_ca text, parameters jsonb, exponents jsonb, rate_per_s double precision, burst integer, concurrency integer, polls text, max_polls integer, charge_retry text, query_supported boolean)
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'calls_channels is not there yet';
-END $$;
+    AS $_$
+    SELECT c.id, c.version, c.shard, c.state, c.profile, c.base_url, c.tls_ca, postrider.channel_parameters(c.id), c.exponents, c.rate_per_s, c.burst,
+           c.concurrency, c.polls, c.max_polls, c.charge_retry, 'query' = ANY (c.operations)
+    FROM postrider.channel AS c JOIN postrider.call_shard AS h ON h.no = c.shard AND h.session = $1
+    WHERE NOT EXISTS (SELECT FROM unnest($2, $3) AS k (id, version) WHERE k.id = c.id AND k.version = c.version)
+    ORDER BY c.id
+$_$;
 
 ALTER FUNCTION postrider.calls_channels(session uuid, known text[], versions bigint[]) OWNER TO postrider_owner;
 
@@ -308,10 +837,58 @@ ALTER FUNCTION postrider.calls_channels(session uuid, known text[], versions big
 CREATE FUNCTION postrider.calls_dispatch(session uuid, call_ids bigint[], lease_ms integer[]) RETURNS TABLE(call_id bigint, dropped text, salt bigint, attempt integer, channel text, class integer, operation text, payment_id bigint, refund_id bigint, request_no text, reference text, refund_no text, refund_reference text, order_no text, currency text, description text, reason text, notify_url text, return_url text, amount_minor bigint, refund_minor bigint, expires_at_us bigint, request text, paid_before boolean, age_ms bigint, expires_ms bigint, polls integer, sooner integer, polled_at_expiry boolean, tries integer, failures integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET enable_seqscan TO 'off'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    locked bigint[];
+    k postrider.call;
+    p postrider.payment;
+    r postrider.refund;
+    c postrider.channel;
+    lease interval;
+    money boolean;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'calls_dispatch is not there yet';
-END $$;
+    PERFORM postrider.call_fence($1);
+    -- payments first, in order; one that somebody else holds just now keeps its call for the next time
+    locked := ARRAY(SELECT x.id FROM postrider.payment AS x
+                    WHERE x.id = ANY (ARRAY(SELECT y.payment_id FROM postrider.call AS y WHERE y.id = ANY ($2)))
+                    ORDER BY x.id FOR NO KEY UPDATE SKIP LOCKED);
+    FOR k IN SELECT x.* FROM postrider.call AS x WHERE x.id = ANY ($2) AND x.payment_id = ANY (locked) AND x.due IS NOT NULL
+             ORDER BY x.id FOR UPDATE SKIP LOCKED LOOP
+        SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = k.payment_id;
+        SELECT x.* INTO r FROM postrider.refund AS x WHERE x.id = k.refund_id;
+        SELECT x.* INTO c FROM postrider.channel AS x JOIN postrider.call_shard AS h ON h.no = x.shard AND h.session = $1 WHERE x.no = k.channel_no;
+        CONTINUE WHEN NOT FOUND;
+        call_id := k.id;
+        dropped := postrider.call_refuse(c, p, r, k);
+        IF dropped IS NOT NULL THEN
+            RETURN QUERY SELECT k.id, dropped, NULL::bigint, NULL::int, c.id, NULL::int, k.operation, p.id, r.id, NULL::text, NULL::text, NULL::text, NULL::text,
+                NULL::text, NULL::text, NULL::text, NULL::text, NULL::text, NULL::text, NULL::bigint, NULL::bigint, NULL::bigint, NULL::text, NULL::boolean,
+                NULL::bigint, NULL::bigint, NULL::int, NULL::int, NULL::boolean, NULL::int, NULL::int;
+            CONTINUE;
+        END IF;
+        lease := $3[array_position($2, k.id)] * interval '1 ms';
+        money := k.operation IN ('charge', 'capture', 'refund');
+        UPDATE postrider.call AS x
+        SET due = NULL, lease_until = clock_timestamp() + lease, dispatched_at = clock_timestamp(), session = $1, attempt = x.attempt + 1,
+            tries = x.tries + money::int,
+            settle_at = CASE WHEN money THEN clock_timestamp() + lease + postrider.scaled(c.settle_ms) ELSE x.settle_at END
+        WHERE x.id = k.id RETURNING x.* INTO k;
+        IF k.operation = 'refund' THEN
+            UPDATE postrider.refund AS x SET state = 'processing', sent_at = coalesce(x.sent_at, clock_timestamp()), updated_at = now() WHERE x.id = r.id;
+        ELSIF money AND p.sent_at IS NULL THEN
+            UPDATE postrider.payment AS x SET state = 'processing', sent_at = clock_timestamp(), updated_at = now(),
+                   version = nextval('postrider.outbox_id_seq') WHERE x.id = p.id RETURNING x.* INTO p;
+            PERFORM postrider.history_add(p, NULL, 'postrider', NULL, 'sent', 'created', p.state, jsonb_build_object('request_no', p.request_no));
+        END IF;
+        RETURN QUERY SELECT k.id, NULL::text, k.salt, k.attempt, c.id, k.class::int, k.operation, p.id, r.id, p.request_no, p.gateway_reference, r.gateway_no,
+            r.gateway_reference, p.order_no, p.currency, p.request::jsonb ->> 'description', r.reason, p.webhook_url, p.request::jsonb ->> 'return_url',
+            p.amount_minor, r.amount_minor, (extract(epoch FROM p.expires_at) * 1000000)::bigint, p.request, p.paid_before,
+            (extract(epoch FROM clock_timestamp() - p.created_at) * 1000)::bigint, (extract(epoch FROM p.expires_at - p.created_at) * 1000)::bigint,
+            k.polls, k.sooner, k.at_expiry, k.tries, k.failures;
+    END LOOP;
+END $_$;
 
 ALTER FUNCTION postrider.calls_dispatch(session uuid, call_ids bigint[], lease_ms integer[]) OWNER TO postrider_owner;
 
@@ -320,12 +897,22 @@ ALTER FUNCTION postrider.calls_dispatch(session uuid, call_ids bigint[], lease_m
 --
 
 CREATE FUNCTION postrider.calls_due(session uuid, shards smallint[], most integer) RETURNS TABLE(call_id bigint, channel text, class integer, operation text, due_in_ms bigint, priority integer)
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'calls_due is not there yet';
-END $$;
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT d.id, c.id, x.class, d.operation, (extract(epoch FROM d.due - clock_timestamp()) * 1000)::bigint, d.priority
+    FROM postrider.channel AS c JOIN postrider.call_shard AS h ON h.no = c.shard AND h.session = $1
+    CROSS JOIN generate_series(0, 1) AS x (class)
+    CROSS JOIN LATERAL (
+        (SELECT k.id, k.operation, k.due, 0 AS priority FROM postrider.call AS k
+         WHERE k.channel_no = c.no AND k.class = x.class AND k.due > now() - interval '5 s' ORDER BY k.due LIMIT $3)
+        UNION ALL
+        (SELECT k.id, k.operation, k.due, 1 FROM postrider.call AS k
+         WHERE k.channel_no = c.no AND k.class = x.class AND k.due <= now() - interval '5 s' ORDER BY k.due LIMIT $3)) AS d
+    WHERE c.shard = ANY ($2) AND c.state = 'active'
+    ORDER BY c.id, x.class, d.priority, d.due
+$_$;
 
 ALTER FUNCTION postrider.calls_due(session uuid, shards smallint[], most integer) OWNER TO postrider_owner;
 
@@ -336,9 +923,28 @@ ALTER FUNCTION postrider.calls_due(session uuid, shards smallint[], most integer
 CREATE FUNCTION postrider.calls_expire_leases(session uuid, most integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+#variable_conflict use_variable
+DECLARE
+    late bigint[];
+    expired int;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'calls_expire_leases is not there yet';
+    PERFORM postrider.call_fence(session);
+    late := ARRAY(
+        SELECT d.id FROM postrider.channel AS c JOIN postrider.call_shard AS h ON h.no = c.shard AND h.session = session
+        CROSS JOIN LATERAL (SELECT k.id, k.session, k.lease_until FROM postrider.call AS k
+                            WHERE k.channel_no = c.no AND k.lease_until IS NOT NULL ORDER BY k.lease_until LIMIT greatest(most, c.concurrency * 4)) AS d
+        WHERE d.lease_until < clock_timestamp()
+           OR d.session <> session AND NOT EXISTS (SELECT FROM postrider.call_session AS s WHERE s.id = d.session AND s.ended IS NULL)
+        LIMIT most);
+    late := ARRAY(SELECT k.id FROM postrider.call AS k WHERE k.id = ANY (late) AND k.lease_until IS NOT NULL FOR UPDATE SKIP LOCKED);
+    UPDATE postrider.call AS k
+    SET operation = CASE WHEN k.refund_id IS NULL THEN 'query' ELSE 'query_refund' END, class = 1, due = clock_timestamp(), lease_until = NULL,
+        session = NULL, reason = 'worker_lost', failures = k.failures + 1
+    WHERE k.id = ANY (late);
+    GET DIAGNOSTICS expired = ROW_COUNT;
+    RETURN expired;
 END $$;
 
 ALTER FUNCTION postrider.calls_expire_leases(session uuid, most integer) OWNER TO postrider_owner;
@@ -348,12 +954,17 @@ ALTER FUNCTION postrider.calls_expire_leases(session uuid, most integer) OWNER T
 --
 
 CREATE FUNCTION postrider.calls_webhook_delays(session uuid) RETURNS TABLE(channel text, samples integer, first_permille integer, p95_ms bigint, p99_ms bigint)
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'calls_webhook_delays is not there yet';
-END $$;
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT c.id, count(l.webhook_ms)::int, coalesce(1000 * count(*) FILTER (WHERE l.ended_by = 'webhook') / nullif(count(*), 0), 0)::int,
+           percentile_disc(0.95) WITHIN GROUP (ORDER BY l.webhook_ms), percentile_disc(0.99) WITHIN GROUP (ORDER BY l.webhook_ms)
+    FROM postrider.channel AS c JOIN postrider.call_shard AS h ON h.no = c.shard AND h.session = $1
+    CROSS JOIN LATERAL (SELECT p.webhook_ms, p.ended_by FROM postrider.payment AS p
+                        WHERE p.channel_no = c.no AND p.final_at IS NOT NULL ORDER BY p.final_at DESC LIMIT 1000) AS l
+    GROUP BY c.id ORDER BY c.id
+$_$;
 
 ALTER FUNCTION postrider.calls_webhook_delays(session uuid) OWNER TO postrider_owner;
 
@@ -413,12 +1024,79 @@ ALTER FUNCTION postrider.cancel_notification(notify_id uuid, reason text) OWNER 
 CREATE FUNCTION postrider.cancel_payment(payment_id bigint, reason text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+DECLARE
+    p CONSTANT postrider.payment := postrider.payment_locked(payment_id);
+    c postrider.channel;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'cancel_payment is not there yet';
+    SELECT x.* INTO c FROM postrider.channel AS x WHERE x.no = p.channel_no;
+    IF p.state IN ('cancelled', 'failed') THEN
+        RETURN p.state;
+    ELSIF p.state = 'succeeded' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('payment %s has succeeded', p.id), HINT = 'Refund it: refund_payment.';
+    ELSIF p.state = 'created' THEN
+        PERFORM postrider.payment_apply(c, p, 'application', jsonb_build_object('status', 'CANCELLED', 'reason', left(reason, 200)), NULL);
+        RETURN 'cancelled';
+    ELSIF NOT 'close' = ANY (c.operations) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('channel %L cannot close a payment', c.id),
+            HINT = 'It ends at its expiry, or with a person.';
+    END IF;
+    PERFORM postrider.history_add(p, NULL, 'application', NULL, 'close asked for', p.state, p.state, jsonb_build_object('reason', left(reason, 200)));
+    -- one that is handed out is closed after its outcome
+    UPDATE postrider.call AS k SET close_wanted = true WHERE k.payment_id = p.id AND k.refund_id IS NULL;
+    IF NOT FOUND OR EXISTS (SELECT FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NULL AND k.due IS NOT NULL) THEN
+        PERFORM postrider.call_put(p, NULL, CASE WHEN k.settle_at > now() THEN 'query' ELSE 'close' END, interval '0', 'cancel_payment')
+        FROM (SELECT max(x.settle_at) AS settle_at FROM postrider.call AS x WHERE x.payment_id = p.id AND x.refund_id IS NULL) AS k;
+        UPDATE postrider.call AS k SET close_wanted = true WHERE k.payment_id = p.id AND k.refund_id IS NULL;
+    END IF;
+    RETURN 'closing';
 END $$;
 
 ALTER FUNCTION postrider.cancel_payment(payment_id bigint, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: channel_add(text, text, jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_add(who text, id text, settings jsonb, parameters jsonb DEFAULT '[]'::jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    c postrider.channel;
+BEGIN
+    IF id IS NULL OR id !~ '^[A-Za-z0-9._-]{1,56}$' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the channel''s id is not 1 to 56 of A-Z a-z 0-9 . _ -', HINT = 'It stands in the address of its webhooks.';
+    ELSIF EXISTS (SELECT FROM postrider.channel AS x WHERE x.id = $2) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('channel %L is known already', id), HINT = 'Use postrider channel set.';
+    END IF;
+    c.account := '';
+    c.livemode := true;
+    c.exponents := '{}';
+    c.rate_per_s := 0;
+    c.burst := 1;
+    c.concurrency := 8;
+    c.first_poll_ms := 60000;
+    c.charge_retry := 'exponential-jitter:1s..6h*5';
+    c.charge_tries := 6;
+    c.number_max := 64;
+    c.expires_ms := 7200000;
+    c.order_policy := 'single';
+    c.late_money := 'refund';
+    c.risk := 'fail';
+    c := postrider.channel_patch(c, settings);
+    INSERT INTO postrider.channel (id, shard, profile, base_url, account, livemode, tls_ca, notify_url, match, failure_final, unit, exponents, not_found,
+        not_found_grace_ms, settle_ms, rate_per_s, burst, concurrency, polls, max_polls, first_poll_ms, charge_retry, charge_tries, operations, number_max,
+        expires_ms, order_policy, late_money, risk)
+    VALUES (id, 0, c.profile, c.base_url, c.account, c.livemode, c.tls_ca, c.notify_url, c.match, c.failure_final, c.unit, c.exponents, c.not_found,
+        c.not_found_grace_ms, c.settle_ms, c.rate_per_s, c.burst, c.concurrency, c.polls, c.max_polls, c.first_poll_ms, c.charge_retry, c.charge_tries,
+        c.operations, c.number_max, c.expires_ms, c.order_policy, c.late_money, c.risk);
+    PERFORM postrider.channel_parameters_set(id, coalesce(parameters, '[]'));
+    PERFORM postrider.audit_add(who, 'channel.add', id, NULL, settings);
+END $_$;
+
+ALTER FUNCTION postrider.channel_add(who text, id text, settings jsonb, parameters jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: channel_before(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -444,10 +1122,255 @@ END $$;
 ALTER FUNCTION postrider.channel_before() OWNER TO postrider_owner;
 
 --
+-- Name: channel_locked(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_locked(id text) RETURNS postrider.channel
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    c postrider.channel;
+BEGIN
+    SELECT x.* INTO c FROM postrider.channel AS x WHERE x.id = $1 FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR004', MESSAGE = format('channel %L is not known', left(id, 80)), HINT = 'postrider channel list shows those that are.';
+    END IF;
+    RETURN c;
+END $_$;
+
+ALTER FUNCTION postrider.channel_locked(id text) OWNER TO postrider_owner;
+
+--
+-- Name: channel_maintain(text, text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_maintain(who text, id text, reason text) RETURNS boolean
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT postrider.channel_move(who, id, 'channel.maintain', 'maintenance', reason, NULL)
+$$;
+
+ALTER FUNCTION postrider.channel_maintain(who text, id text, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: channel_move(text, text, text, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_move(who text, id text, action text, state text, reason text, detail jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    former CONSTANT postrider.channel := postrider.channel_locked(id);
+BEGIN
+    IF coalesce(reason, '') = '' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the reason is missing', HINT = 'Say why: it is written down.';
+    ELSIF former.state = $4 THEN
+        RETURN false;
+    END IF;
+    UPDATE postrider.channel AS x SET state = $4, state_reason = left(reason, 200) WHERE x.id = $2;
+    PERFORM postrider.audit_add(who, action, id, reason, jsonb_build_object('was', former.state, 'was_reason', former.state_reason) || coalesce(detail, '{}'));
+    RETURN true;
+END $_$;
+
+ALTER FUNCTION postrider.channel_move(who text, id text, action text, state text, reason text, detail jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: channel_parameters(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_parameters(channel text) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT coalesce(jsonb_agg(jsonb_build_object('name', a.name, 'position', a.position, 'sealed', encode(a.sealed, 'hex')) ORDER BY a.name, a.position), '[]')
+    FROM postrider.channel_parameter AS a WHERE a.channel = $1
+$_$;
+
+ALTER FUNCTION postrider.channel_parameters(channel text) OWNER TO postrider_owner;
+
+--
+-- Name: channel_parameters_set(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_parameters_set(channel text, parameters jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+BEGIN
+    DELETE FROM postrider.channel_parameter AS a WHERE a.channel = $1
+       AND a.name IN (SELECT p.value ->> 'name' FROM jsonb_array_elements(parameters) AS p (value));
+    INSERT INTO postrider.channel_parameter (channel, name, position, sealed)
+    SELECT $1, p.value ->> 'name', coalesce((p.value ->> 'position')::smallint, 1), decode(p.value ->> 'sealed', 'hex')
+    FROM jsonb_array_elements(parameters) AS p (value) WHERE p.value ->> 'sealed' IS NOT NULL;
+EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
+    RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'parameters are not an array of {"name", "position", "sealed"}',
+        HINT = 'Sealed as hex, at most 16384 bytes; one name at positions 1 to 4.';
+END $_$;
+
+ALTER FUNCTION postrider.channel_parameters_set(channel text, parameters jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: channel_patch(postrider.channel, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_patch(c postrider.channel, settings jsonb) RETURNS postrider.channel
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    bad text;
+BEGIN
+    SELECT format('%L is no setting of a channel', left(s.key, 80)) INTO bad FROM jsonb_object_keys(settings) AS s (key)
+    WHERE s.key NOT IN ('profile', 'base_url', 'account', 'livemode', 'tls_ca', 'notify_url', 'match', 'failure_final', 'unit', 'exponents', 'not_found',
+        'not_found_grace_ms', 'settle_ms', 'rate_per_s', 'burst', 'concurrency', 'polls', 'max_polls', 'first_poll_ms', 'charge_retry', 'charge_tries',
+        'operations', 'number_max', 'expires_ms', 'order_policy', 'late_money', 'risk') LIMIT 1;
+    IF bad IS NULL THEN
+        BEGIN
+            c := jsonb_populate_record(c, settings);
+        EXCEPTION WHEN data_exception OR invalid_text_representation THEN
+            bad := 'a setting has a value of the wrong kind: ' || SQLERRM;
+        END;
+    END IF;
+    bad := coalesce(bad, CASE
+        WHEN c.profile !~ '^[a-z0-9-]{1,64}$' THEN 'profile is not 1 to 64 of a-z 0-9 -'
+        WHEN postrider.url_origin(c.base_url) IS NULL OR c.base_url !~ '^[^:]+://[^/?#]+/?$' THEN 'base_url is not http(s)://HOST[:PORT]'
+        WHEN c.notify_url IS NOT NULL AND postrider.url_origin(c.notify_url) IS NULL THEN 'notify_url is not a URL that can be called'
+        WHEN length(c.account) > 127 THEN 'account is longer than 127 characters'
+        WHEN octet_length(c.tls_ca) > 16384 THEN 'tls_ca is longer than 16384 bytes'
+        WHEN NOT c.match <@ ARRAY['account', 'number', 'amount', 'currency'] THEN 'match is not of account, number, amount, currency'
+        WHEN 'account' = ANY (c.match) AND c.account = '' THEN 'account is missing: evidence must name it'
+        WHEN c.unit NOT IN ('minor', 'major') THEN 'unit is not minor or major'
+        WHEN jsonb_typeof(c.exponents) <> 'object' OR EXISTS (SELECT FROM jsonb_each(c.exponents) AS x
+             WHERE x.key !~ '^[A-Z]{3}$' OR x.value::text !~ '^[0-4]$') OR (SELECT count(*) FROM jsonb_object_keys(c.exponents)) > 32
+             THEN 'exponents is not an object of at most 32 currencies to 0 to 4'
+        WHEN c.not_found NOT IN ('yet', 'final') THEN 'not_found is not yet or final'
+        WHEN least(c.not_found_grace_ms, c.settle_ms, c.first_poll_ms) < 0 OR greatest(c.not_found_grace_ms, c.settle_ms, c.first_poll_ms, c.expires_ms) > 7776000000
+             THEN 'a duration is negative or longer than 90 days'
+        WHEN NOT (c.rate_per_s >= 0 AND c.rate_per_s < 'infinity') OR c.burst NOT BETWEEN 1 AND 100000 THEN 'rate_per_s or burst is out of range'
+        WHEN c.concurrency NOT BETWEEN 1 AND 1000 THEN 'concurrency is not 1 to 1000'
+        WHEN NOT postrider.retry_ok(c.polls) OR c.polls = '' THEN 'polls is no schedule'
+        WHEN NOT postrider.retry_ok(c.charge_retry) OR c.charge_retry = '' THEN 'charge_retry is no schedule'
+        WHEN c.max_polls NOT BETWEEN 1 AND 1000 OR c.charge_tries NOT BETWEEN 1 AND 100 THEN 'max_polls or charge_tries is out of range'
+        WHEN NOT c.operations <@ ARRAY['token', 'charge', 'capture', 'query', 'find', 'refund', 'query_refund', 'close'] THEN 'operations has an unknown one'
+        WHEN c.number_max NOT BETWEEN 16 AND 255 THEN 'number_max is not 16 to 255'
+        WHEN c.expires_ms < 1 THEN 'expires_ms is not positive'
+        WHEN c.order_policy NOT IN ('single', 'many') THEN 'order_policy is not single or many'
+        WHEN c.late_money NOT IN ('refund', 'person') THEN 'late_money is not refund or person'
+        WHEN c.risk NOT IN ('fail', 'person') THEN 'risk is not fail or person'
+        WHEN num_nulls(c.profile, c.base_url, c.account, c.livemode, c.match, c.failure_final, c.unit, c.exponents, c.not_found, c.not_found_grace_ms,
+             c.settle_ms, c.rate_per_s, c.burst, c.concurrency, c.polls, c.max_polls, c.first_poll_ms, c.charge_retry, c.charge_tries, c.operations,
+             c.number_max, c.expires_ms, c.order_policy, c.late_money, c.risk) > 0 THEN 'a setting is missing' END);
+    IF bad IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = bad, HINT = 'postrider channel set --help lists the settings and their form.';
+    END IF;
+    RETURN c;
+END $_$;
+
+ALTER FUNCTION postrider.channel_patch(c postrider.channel, settings jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: channel_pause(text, text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_pause(who text, id text, reason text) RETURNS boolean
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT postrider.channel_move(who, id, 'channel.pause', 'paused', reason, NULL)
+$$;
+
+ALTER FUNCTION postrider.channel_pause(who text, id text, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: channel_resume(text, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_resume(who text, id text, reason text, test jsonb DEFAULT NULL::jsonb) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    c CONSTANT postrider.channel := postrider.channel_locked(id);
+BEGIN
+    IF c.state = 'stopped' AND (jsonb_typeof(test) IS DISTINCT FROM 'object' OR NOT test ? 'http_status' OR test ->> 'action' = 'stop_channel') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('channel %L was stopped: it is resumed after a test call that the gateway takes', id),
+            HINT = 'postrider channel resume makes one; correct the credential first: postrider channel set.';
+    END IF;
+    PERFORM FROM postrider.alert_resolve('channel_stopped', id);
+    RETURN postrider.channel_move(who, id, 'channel.resume', 'active', reason, jsonb_build_object('test', test));
+END $$;
+
+ALTER FUNCTION postrider.channel_resume(who text, id text, reason text, test jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: channel_set(text, text, jsonb, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_set(who text, id text, settings jsonb, parameters jsonb DEFAULT '[]'::jsonb, reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET extra_float_digits TO '1'
+    AS $_$
+DECLARE
+    former CONSTANT postrider.channel := postrider.channel_locked(id);
+    c CONSTANT postrider.channel := postrider.channel_patch(former, settings);
+BEGIN
+    UPDATE postrider.channel AS x
+    SET (profile, base_url, account, livemode, tls_ca, notify_url, match, failure_final, unit, exponents, not_found, not_found_grace_ms, settle_ms, rate_per_s,
+         burst, concurrency, polls, max_polls, first_poll_ms, charge_retry, charge_tries, operations, number_max, expires_ms, order_policy, late_money, risk)
+      = (c.profile, c.base_url, c.account, c.livemode, c.tls_ca, c.notify_url, c.match, c.failure_final, c.unit, c.exponents, c.not_found,
+         c.not_found_grace_ms, c.settle_ms, c.rate_per_s, c.burst, c.concurrency, c.polls, c.max_polls, c.first_poll_ms, c.charge_retry, c.charge_tries,
+         c.operations, c.number_max, c.expires_ms, c.order_policy, c.late_money, c.risk)
+    WHERE x.id = $2;
+    PERFORM postrider.channel_parameters_set(id, coalesce(parameters, '[]'));
+    PERFORM postrider.audit_add(who, 'channel.set', id, reason, jsonb_build_object('set', settings, 'before',
+        (SELECT jsonb_object_agg(b.key, b.value) FROM jsonb_each(to_jsonb(former)) AS b WHERE settings ? b.key)));
+END $_$;
+
+ALTER FUNCTION postrider.channel_set(who text, id text, settings jsonb, parameters jsonb, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: channel_stop(postrider.channel, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_stop(c postrider.channel, e jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    UPDATE postrider.channel AS x SET state = 'stopped', state_reason = left(coalesce(e ->> 'reason', 'refused') || coalesce(', http ' || (e ->> 'http_status'), ''), 200)
+    WHERE x.id = c.id AND x.state = 'active';
+    IF FOUND THEN
+        PERFORM postrider.alert_raise('channel_stopped', c.id, 'page', format('channel %s is stopped: %s', c.id, coalesce(e ->> 'reason', 'refused')));
+        PERFORM postrider.task_open('channel_stopped', c.id, 'MANUAL', 'inspection', NULL, NULL, NULL, 'CHANNEL_STOPPED', coalesce(e ->> 'reason', 'refused'), e);
+    END IF;
+END $$;
+
+ALTER FUNCTION postrider.channel_stop(c postrider.channel, e jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: check_invariants(timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE FUNCTION postrider.check_invariants(since timestamp with time zone) RETURNS TABLE(name text, kind text, broken bigint, detail text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT n.* FROM postrider.check_notifications($1) AS n
+    UNION ALL
+    SELECT p.* FROM postrider.check_payments($1) AS p
+$_$;
+
+ALTER FUNCTION postrider.check_invariants(since timestamp with time zone) OWNER TO postrider_owner;
+
+--
+-- Name: check_notifications(timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.check_notifications(since timestamp with time zone) RETURNS TABLE(name text, kind text, broken bigint, detail text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -515,7 +1438,57 @@ CREATE FUNCTION postrider.check_invariants(since timestamp with time zone) RETUR
     FROM postrider.alert AS a WHERE a.announced_at IS NULL AND a.first_at < clock_timestamp() - interval '10 s'
 $_$;
 
-ALTER FUNCTION postrider.check_invariants(since timestamp with time zone) OWNER TO postrider_owner;
+ALTER FUNCTION postrider.check_notifications(since timestamp with time zone) OWNER TO postrider_owner;
+
+--
+-- Name: check_payments(timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.check_payments(since timestamp with time zone) RETURNS TABLE(name text, kind text, broken bigint, detail text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT 'payment_without_next', 'invariant', count(*), 'payments that are open, without a next call or an open task'
+    FROM postrider.payment AS p
+    WHERE p.state IN ('created', 'processing') AND p.created_at >= $1
+      AND NOT EXISTS (SELECT FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NULL)
+      AND NOT EXISTS (SELECT FROM postrider.task AS t WHERE t.payment_id = p.id AND t.state NOT IN ('SUCCESS', 'CLOSED'))
+    UNION ALL
+    SELECT 'refund_without_next', 'invariant', count(*), 'refunds that are open, without a next call or an open task'
+    FROM postrider.refund AS r
+    WHERE r.state IN ('created', 'processing') AND r.created_at >= $1
+      AND NOT EXISTS (SELECT FROM postrider.call AS k WHERE k.refund_id = r.id)
+      AND NOT EXISTS (SELECT FROM postrider.task AS t WHERE t.biz_type = 'refund_review' AND t.biz_id = r.id::text AND t.state NOT IN ('SUCCESS', 'CLOSED'))
+    UNION ALL
+    SELECT 'payment_end_untold', 'invariant', count(*), 'payments that ended without their notification'
+    FROM postrider.payment AS p
+    WHERE p.final_at >= $1 AND (p.notify_id IS NULL
+      OR p.final_at > (SELECT coalesce(max(x.lo), '-infinity') FROM (SELECT min(q.lo) AS lo FROM postrider.partition AS q WHERE q.parent = 'outbox') AS x)
+         AND NOT EXISTS (SELECT FROM postrider.outbox AS o WHERE o.notify_id = p.notify_id)
+         AND NOT EXISTS (SELECT FROM postrider.outbox_kept AS o WHERE o.notify_id = p.notify_id))
+    UNION ALL
+    SELECT 'call_of_ended', 'invariant', count(*), 'calls for payments or refunds that have ended'
+    FROM postrider.call AS k
+    WHERE EXISTS (SELECT FROM postrider.payment AS p WHERE p.id = k.payment_id AND k.refund_id IS NULL AND p.state NOT IN ('created', 'processing'))
+       OR EXISTS (SELECT FROM postrider.refund AS r WHERE r.id = k.refund_id AND r.state NOT IN ('created', 'processing'))
+    UNION ALL
+    SELECT 'refunded_above_captured', 'invariant', count(*), 'payments with more sent back than was captured'
+    FROM postrider.payment AS p
+    WHERE p.created_at >= $1 AND (p.refunded_minor > p.captured_minor
+      OR (SELECT sum(r.amount_minor) FROM postrider.refund AS r WHERE r.payment_id = p.id AND r.origin <> 'gateway'
+          AND r.state IN ('created', 'processing', 'succeeded')) > p.captured_minor)
+    UNION ALL
+    SELECT 'call_without_owner', 'lag', count(*), 'calls under way past their lease for a minute, or due for a minute at active channels without an owner'
+    FROM postrider.call AS k JOIN postrider.channel AS c ON c.no = k.channel_no
+    WHERE k.lease_until < clock_timestamp() - interval '1 min'
+       OR k.due < clock_timestamp() - interval '1 min' AND c.state = 'active'
+          AND NOT EXISTS (SELECT FROM postrider.call_shard AS h JOIN postrider.call_session AS s ON s.id = h.session AND s.ended IS NULL WHERE h.no = c.shard)
+    UNION ALL
+    SELECT 'webhook_waits', 'lag', count(*), 'webhooks kept for two minutes, neither applied nor a task'
+    FROM postrider.webhook AS w WHERE w.state IN ('failed', 'orphan') AND w.received_at < clock_timestamp() - interval '2 min'
+$_$;
+
+ALTER FUNCTION postrider.check_payments(since timestamp with time zone) OWNER TO postrider_owner;
 
 --
 -- Name: configure(jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -549,10 +1522,38 @@ ALTER FUNCTION postrider.configure(priority jsonb, retry_notification text) OWNE
 CREATE FUNCTION postrider.create_task(biz_type text, biz_id text, merchant_id text, order_no text, request jsonb, idempotency_key text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET enable_seqscan TO 'off'
+    AS $_$
+#variable_conflict use_variable
+DECLARE
+    args CONSTANT bytea := sha256(convert_to(jsonb_build_array(biz_type, biz_id, order_no, request)::text, 'UTF8'));
+    known record;
+    number text;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'create_task is not there yet';
-END $$;
+    IF NOT EXISTS (SELECT FROM postrider.merchant AS m WHERE m.id = merchant_id AND length(merchant_id) <= 64) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR001', MESSAGE = format('merchant %L is not known', left(merchant_id, 80)), HINT = 'Add it first.';
+    ELSIF (biz_type ~ '^[a-z0-9_]{1,64}$' AND length(biz_id) BETWEEN 1 AND 128 AND coalesce(length(order_no), 1) BETWEEN 1 AND 64
+           AND jsonb_typeof(request) = 'object' AND octet_length(request::text) <= 20480 AND coalesce(length(idempotency_key), 1) BETWEEN 1 AND 255) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'an argument of the task is missing or too long',
+            HINT = 'biz_type of a-z, 0-9 and _ (64), biz_id (128), order_no (64), request an object (20480 bytes), idempotency_key (255).';
+    END IF;
+    IF idempotency_key IS NOT NULL THEN
+        LOOP
+            INSERT INTO postrider.task_key AS k (merchant_id, key, args_hash) VALUES (merchant_id, idempotency_key, args) ON CONFLICT DO NOTHING;
+            EXIT WHEN FOUND;
+            SELECT k.args_hash, k.task_no INTO known FROM postrider.task_key AS k WHERE k.merchant_id = merchant_id AND k.key = idempotency_key;
+            CONTINUE WHEN NOT FOUND;
+            IF known.args_hash <> args THEN
+                RAISE EXCEPTION USING ERRCODE = 'PR002', MESSAGE = format('idempotency_key %L was used with other arguments', idempotency_key),
+                    HINT = 'Use a new key for another task, or repeat the first call exactly.';
+            END IF;
+            RETURN known.task_no;
+        END LOOP;
+    END IF;
+    number := postrider.task_open(biz_type, biz_id, 'WAITING', 'application', merchant_id, order_no, NULL, NULL, NULL, request);
+    UPDATE postrider.task_key AS k SET task_no = number WHERE k.merchant_id = merchant_id AND k.key = idempotency_key;
+    RETURN number;
+END $_$;
 
 ALTER FUNCTION postrider.create_task(biz_type text, biz_id text, merchant_id text, order_no text, request jsonb, idempotency_key text) OWNER TO postrider_owner;
 
@@ -723,6 +1724,39 @@ CREATE FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bigint) R
 $_$;
 
 ALTER FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bigint) OWNER TO postrider_owner;
+
+--
+-- Name: dispute_apply(postrider.payment, text, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.dispute_apply(p postrider.payment, source text, e jsonb, event_id text) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    d postrider.dispute;
+    name CONSTANT text := coalesce(nullif(e ->> 'refund_reference', ''), nullif(e ->> 'reference', ''), 'dispute');
+    now_state CONSTANT text := CASE postrider.evidence_says(e) WHEN 'money' THEN 'won' WHEN 'failure' THEN 'lost' WHEN 'closed' THEN 'won' ELSE 'open' END;
+BEGIN
+    SELECT x.* INTO d FROM postrider.dispute AS x WHERE x.payment_id = p.id AND x.reference = name;
+    IF NOT FOUND THEN
+        INSERT INTO postrider.dispute (payment_id, reference, state, amount_minor, reason)
+        VALUES (p.id, name, 'open', coalesce(postrider.minor_of(e, 'refund_amount'), postrider.minor_of(e, 'amount')), nullif(e ->> 'reason', ''));
+    ELSIF d.state <> 'open' OR now_state = 'open' THEN
+        PERFORM postrider.history_add(p, NULL, source, event_id, 'ignored: ' || CASE WHEN d.state = now_state THEN 'duplicate' ELSE 'final' END, d.state, d.state, e);
+        RETURN 'ignored: ' || CASE WHEN d.state = now_state THEN 'duplicate' ELSE 'final' END;
+    END IF;
+    IF now_state <> 'open' THEN
+        UPDATE postrider.dispute AS x SET state = now_state, updated_at = now() WHERE x.payment_id = p.id AND x.reference = name;
+    END IF;
+    UPDATE postrider.payment AS x SET version = nextval('postrider.outbox_id_seq'), updated_at = now() WHERE x.id = p.id RETURNING x.* INTO p;
+    PERFORM postrider.payment_tell(p, NULL, CASE now_state WHEN 'open' THEN 'payment.disputed' ELSE 'dispute.' || now_state END);
+    PERFORM postrider.history_add(p, NULL, source, event_id, 'applied', d.state, now_state, e);
+    RETURN 'applied';
+END $$;
+
+ALTER FUNCTION postrider.dispute_apply(p postrider.payment, source text, e jsonb, event_id text) OWNER TO postrider_owner;
 
 --
 -- Name: duration_ms(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1525,6 +2559,137 @@ END $_$;
 ALTER FUNCTION postrider.ensure_partitions(ahead integer, retention interval) OWNER TO postrider_owner;
 
 --
+-- Name: evidence_compare(postrider.channel, postrider.payment, postrider.refund, jsonb, boolean); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.evidence_compare(c postrider.channel, p postrider.payment, r postrider.refund, e jsonb, lenient boolean) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+DECLARE
+    asked CONSTANT boolean := coalesce((e ->> 'asked')::boolean, false);
+    silent CONSTANT boolean := lenient OR coalesce(e ->> 'status', 'NONE') IN ('PENDING', 'NOT_FOUND', 'UNKNOWN', 'CANCELLED', 'NONE')
+                               OR asked AND e ->> 'status' = 'FAILED';
+    refund CONSTANT boolean := e ->> 'object' = 'refund';
+    said CONSTANT jsonb := CASE WHEN refund THEN e -> 'refund_amount' ELSE e -> 'amount' END;
+    numbers record;
+BEGIN
+    IF coalesce(e ->> 'flaw', '') <> '' OR said = '"flawed"' THEN
+        RETURN CASE e ->> 'flaw' WHEN 'unknown_currency' THEN 'UNKNOWN_CURRENCY' ELSE 'FLAWED' END;
+    ELSIF 'account' = ANY (c.match) AND (CASE WHEN coalesce(e ->> 'account', '') <> '' THEN e ->> 'account' <> c.account
+                                              ELSE NOT (silent OR asked) END) THEN
+        RETURN 'ACCOUNT_MISMATCH';
+    END IF;
+    SELECT bool_or(n.said = n.known) AS agree, bool_or(n.said <> n.known) AS differ INTO numbers
+    FROM (SELECT e ->> 'request_no', coalesce(p.request_no, p.gateway_reference)
+          UNION ALL SELECT e ->> 'reference', p.gateway_reference
+          WHERE p.request_no IS NOT NULL OR (e ->> 'request_no') IS DISTINCT FROM p.gateway_reference
+          UNION ALL SELECT e ->> 'refund_no', r.gateway_no WHERE refund
+          UNION ALL SELECT e ->> 'refund_reference', r.gateway_reference WHERE refund) AS n (said, known)
+    WHERE n.said <> '' AND n.known <> '';
+    IF 'number' = ANY (c.match) AND (coalesce(numbers.differ, false) AND NOT (p.request_no IS NULL AND numbers.agree)
+                                     OR NOT (coalesce(numbers.agree, false) OR silent))
+       OR coalesce(e ->> 'reference', '') <> '' AND p.gateway_reference IS NULL AND EXISTS (
+              SELECT FROM postrider.payment AS x WHERE x.channel_no = p.channel_no AND x.gateway_reference = e ->> 'reference') THEN
+        RETURN 'NUMBER_MISMATCH';
+    ELSIF 'amount' = ANY (c.match) AND (CASE
+              WHEN said IS NULL OR said = 'null' THEN NOT silent
+              WHEN jsonb_typeof(said) <> 'number' THEN true
+              ELSE said::numeric <> CASE WHEN refund THEN r.amount_minor ELSE p.amount_minor END OR refund AND NOT silent AND said::numeric <= 0 END) THEN
+        RETURN 'AMOUNT_MISMATCH';
+    ELSIF 'currency' = ANY (c.match) AND (CASE WHEN coalesce(e ->> 'currency', '') <> '' THEN e ->> 'currency' <> p.currency ELSE NOT silent END) THEN
+        RETURN 'CURRENCY_MISMATCH';
+    END IF;
+    RETURN NULL;
+END $$;
+
+ALTER FUNCTION postrider.evidence_compare(c postrider.channel, p postrider.payment, r postrider.refund, e jsonb, lenient boolean) OWNER TO postrider_owner;
+
+--
+-- Name: evidence_numbers(jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.evidence_numbers(e jsonb) RETURNS text[]
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT ARRAY(SELECT DISTINCT n FROM unnest(ARRAY[e ->> 'request_no', e ->> 'reference', e ->> 'refund_no', e ->> 'refund_reference']) AS n
+                 WHERE n <> '' ORDER BY n)
+$$;
+
+ALTER FUNCTION postrider.evidence_numbers(e jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: evidence_payment(integer, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.evidence_payment(channel_no integer, e jsonb) RETURNS bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT f.id FROM (
+        SELECT 1 AS rank, p.id FROM postrider.payment AS p WHERE p.request_no = nullif($2 ->> 'request_no', '') AND p.channel_no = $1
+        UNION ALL
+        SELECT 2, p.id FROM postrider.payment AS p WHERE p.channel_no = $1 AND p.gateway_reference = nullif($2 ->> 'reference', '')
+        UNION ALL
+        SELECT 3, p.id FROM postrider.payment AS p WHERE p.channel_no = $1 AND p.gateway_reference = nullif($2 ->> 'request_no', '')
+        UNION ALL
+        SELECT 4, r.payment_id FROM postrider.refund AS r WHERE r.gateway_no = nullif($2 ->> 'refund_no', '')
+           AND EXISTS (SELECT FROM postrider.payment AS p WHERE p.id = r.payment_id AND p.channel_no = $1)) AS f
+    ORDER BY f.rank LIMIT 1
+$_$;
+
+ALTER FUNCTION postrider.evidence_payment(channel_no integer, e jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: evidence_says(jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.evidence_says(e jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT CASE
+        WHEN e ->> 'status' IN ('SUCCEEDED', 'REFUNDED', 'PARTIALLY_REFUNDED') THEN 'money'
+        WHEN e ->> 'status' = 'FAILED' AND CASE WHEN e ->> 'object' = 'refund' THEN coalesce(e ->> 'action', '') <> 'retry'
+                                                ELSE coalesce((e ->> 'final')::boolean, false) END THEN 'failure'
+        WHEN e ->> 'status' = 'CANCELLED' THEN 'closed'
+        WHEN e ->> 'status' = 'PENDING' THEN 'open'
+        ELSE 'nothing' END
+$$;
+
+ALTER FUNCTION postrider.evidence_says(e jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: expiry_of(postrider.channel, timestamp with time zone, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.expiry_of(c postrider.channel, given timestamp with time zone, options jsonb) RETURNS timestamp with time zone
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "DateStyle" TO 'ISO, MDY'
+    AS $$
+DECLARE
+    at timestamptz := given;
+BEGIN
+    IF at IS NULL AND options ? 'expires_at' THEN
+        BEGIN
+            at := options ->> 'expires_at';
+        EXCEPTION WHEN data_exception THEN
+            at := '-infinity';
+        END;
+    END IF;
+    IF at IS NOT NULL AND at NOT BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59+00' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'expires_at is not a time between the years 1 and 9999',
+            HINT = 'Leave it out to use the channel''s.';
+    END IF;
+    RETURN coalesce(at, now() + postrider.scaled(c.expires_ms));
+END $$;
+
+ALTER FUNCTION postrider.expiry_of(c postrider.channel, given timestamp with time zone, options jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: finish_rotations(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -1652,6 +2817,20 @@ END $$;
 ALTER FUNCTION postrider.heartbeat(session uuid, beat bigint, low bigint[], OUT alive boolean, OUT target integer, OUT owned integer) OWNER TO postrider_owner;
 
 --
+-- Name: history_add(postrider.payment, bigint, text, text, text, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.history_add(p postrider.payment, refund_id bigint, source text, event_id text, verdict text, from_state text, to_state text, evidence jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    INSERT INTO postrider.payment_history (payment_id, refund_id, source, event_id, verdict, from_state, to_state, version, evidence)
+    VALUES (p.id, $2, $3, $4, $5, $6, $7, p.version, coalesce($8, '{}'))
+$_$;
+
+ALTER FUNCTION postrider.history_add(p postrider.payment, refund_id bigint, source text, event_id text, verdict text, from_state text, to_state text, evidence jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: host_ok(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -1669,16 +2848,102 @@ $_$;
 ALTER FUNCTION postrider.host_ok(host text) OWNER TO postrider_owner;
 
 --
+-- Name: http_key; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.http_key (
+    id bigint NOT NULL,
+    hash bytea NOT NULL,
+    kind text NOT NULL,
+    merchant_id text,
+    livemode boolean NOT NULL,
+    label text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT http_key_check CHECK (((kind = 'merchant'::text) = (merchant_id IS NOT NULL))),
+    CONSTRAINT http_key_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT http_key_kind_check CHECK ((kind = ANY (ARRAY['application'::text, 'merchant'::text])))
+);
+
+ALTER TABLE postrider.http_key OWNER TO postrider_owner;
+
+--
+-- Name: http_do(postrider.http_key, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.http_do(k postrider.http_key, operation text, a jsonb, OUT status integer, OUT body jsonb) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET "DateStyle" TO 'ISO, MDY'
+    AS $_$
+DECLARE
+    p postrider.payment;
+    id bigint;
+    told text;
+BEGIN
+    status := 202;
+    IF k.kind <> 'application' AND operation <> 'notification.resend' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'this key may only ask', HINT = 'Use an application''s key.';
+    ELSIF operation IN ('payment.refund', 'payment.cancel') THEN
+        SELECT x.* INTO p FROM postrider.payment AS x
+        WHERE x.id = CASE WHEN (a ->> 'payment_id') ~ '^[0-9]{1,18}$' THEN (a ->> 'payment_id')::bigint END;
+        IF NOT FOUND THEN
+            RAISE no_data_found USING MESSAGE = 'there is no such payment';
+        END IF;
+    END IF;
+    CASE operation
+        WHEN 'payment.submit', 'payment.track' THEN
+            IF operation = 'payment.submit' THEN
+                id := postrider.submit_payment(a ->> 'merchant_id', a ->> 'order_no', a ->> 'channel', (a ->> 'amount')::bigint, a ->> 'currency',
+                                               coalesce(a -> 'request', '{}'), coalesce(a -> 'options', '{}'));
+            ELSE
+                id := postrider.track_payment(a ->> 'merchant_id', a ->> 'order_no', a ->> 'channel', a ->> 'gateway_reference', (a ->> 'amount')::bigint,
+                                              a ->> 'currency', (a ->> 'expires_at')::timestamptz, coalesce(a -> 'options', '{}'));
+            END IF;
+            SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = http_do.id;
+            IF p.livemode <> k.livemode THEN
+                RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'the key and the channel are not of the same mode', HINT = 'Use a pr_live_ key with live channels only.';
+            END IF;
+            body := postrider.payment_json(p);
+            status := CASE WHEN p.state IN ('created', 'processing') AND p.next_action IS NULL THEN 202 ELSE 201 END;
+        WHEN 'payment.refund' THEN
+            SELECT postrider.refund_json(r) INTO body FROM postrider.refund AS r
+            WHERE r.id = postrider.refund_payment(p.id, a ->> 'refund_no', (a ->> 'amount')::bigint, a ->> 'reason');
+        WHEN 'payment.cancel' THEN
+            told := postrider.cancel_payment(p.id, a ->> 'reason');
+            SELECT postrider.payment_json(x) || jsonb_build_object('cancel', told) INTO body FROM postrider.payment AS x WHERE x.id = p.id;
+        WHEN 'notification' THEN
+            body := jsonb_build_object('notify_id', postrider.enqueue_notification(a ->> 'merchant_id', a ->> 'order_no', a ->> 'event',
+                coalesce(a -> 'payload', '{}'), (a ->> 'amount')::bigint, a ->> 'currency', (a ->> 'priority')::int, a ->> 'notify_url',
+                a ->> 'idempotency_key', a ->> 'status', (a ->> 'version')::bigint, coalesce((a ->> 'occurred_at')::timestamptz, now())));
+        WHEN 'notification.resend' THEN
+            body := postrider.notification_resend(k, a ->> 'notify_id');
+        WHEN 'fulfilment' THEN
+            PERFORM postrider.report_fulfilment(a ->> 'merchant_id', a ->> 'order_no', a ->> 'state', a ->> 'reference');
+            body := '{}';
+        ELSE
+            RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('%L is no operation', left(operation, 80)), HINT = 'See docs/openapi.yaml.';
+    END CASE;
+EXCEPTION WHEN data_exception THEN
+    RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'a value of the request is of the wrong kind: ' || SQLERRM, HINT = 'Amounts are integers, times RFC 3339.';
+END $_$;
+
+ALTER FUNCTION postrider.http_do(k postrider.http_key, operation text, a jsonb, OUT status integer, OUT body jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: http_key_check(bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE FUNCTION postrider.http_key_check(hash bytea) RETURNS TABLE(key_id bigint, kind text, merchant_id text, livemode boolean)
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'http_key_check is not there yet';
-END $$;
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT k.id, k.kind, k.merchant_id, k.livemode FROM postrider.http_key AS k
+    WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())
+$_$;
 
 ALTER FUNCTION postrider.http_key_check(hash bytea) OWNER TO postrider_owner;
 
@@ -1689,9 +2954,15 @@ ALTER FUNCTION postrider.http_key_check(hash bytea) OWNER TO postrider_owner;
 CREATE FUNCTION postrider.http_purge(most integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+DECLARE
+    gone bigint;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'http_purge is not there yet';
+    DELETE FROM postrider.http_answer AS a
+    WHERE a.ctid = ANY (ARRAY(SELECT x.ctid FROM postrider.http_answer AS x WHERE x.at < now() - interval '30 days' ORDER BY x.at LIMIT most));
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    RETURN gone;
 END $$;
 
 ALTER FUNCTION postrider.http_purge(most integer) OWNER TO postrider_owner;
@@ -1701,12 +2972,28 @@ ALTER FUNCTION postrider.http_purge(most integer) OWNER TO postrider_owner;
 --
 
 CREATE FUNCTION postrider.http_read(key_id bigint, what text, arguments jsonb) RETURNS text
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    SET enable_seqscan TO 'off'
+    AS $_$
+#variable_conflict use_variable
+DECLARE
+    own text;
+    kind text;
+    told jsonb;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'http_read is not there yet';
-END $$;
+    SELECT k.merchant_id, k.kind INTO own, kind FROM postrider.http_key AS k WHERE k.id = key_id;
+    IF what = 'payment' AND (arguments ->> 'payment_id') ~ '^[0-9]{1,18}$' THEN
+        SELECT postrider.payment_json(p) || jsonb_build_object('checked_at', postrider.json_time(now())) INTO told FROM postrider.payment AS p
+        WHERE p.id = (arguments ->> 'payment_id')::bigint AND (kind = 'application' OR p.merchant_id = own);
+    ELSIF what = 'order' AND (kind = 'application' OR arguments ->> 'merchant_id' = own) THEN
+        told := postrider.merchant_order(arguments ->> 'merchant_id', arguments ->> 'order_no');
+        IF told -> 'payments' = '[]' AND told -> 'notifications' = '[]' THEN
+            told := NULL;
+        END IF;
+    END IF;
+    RETURN told::text;
+END $_$;
 
 ALTER FUNCTION postrider.http_read(key_id bigint, what text, arguments jsonb) OWNER TO postrider_owner;
 
@@ -1717,9 +3004,39 @@ ALTER FUNCTION postrider.http_read(key_id bigint, what text, arguments jsonb) OW
 CREATE FUNCTION postrider.http_write(key_id bigint, idempotency_key text, request_hash bytea, operation text, arguments jsonb, OUT status integer, OUT body text, OUT replayed boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+#variable_conflict use_variable
+DECLARE
+    k postrider.http_key;
+    known postrider.http_answer;
+    done record;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'http_write is not there yet';
+    replayed := false;
+    SELECT x.* INTO k FROM postrider.http_key AS x WHERE x.id = key_id;
+    IF idempotency_key IS NOT NULL THEN
+        IF length(idempotency_key) NOT BETWEEN 1 AND 255 THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'Idempotency-Key is not 1 to 255 characters', HINT = 'Use a hash of what makes the request unique.';
+        ELSIF NOT pg_try_advisory_xact_lock(hashtextextended(key_id || ':' || idempotency_key, 1886548339)) THEN
+            RAISE lock_not_available USING MESSAGE = 'the first request with this Idempotency-Key is under way';
+        END IF;
+        SELECT x.* INTO known FROM postrider.http_answer AS x WHERE x.key_id = key_id AND x.key = idempotency_key;
+        IF FOUND THEN
+            IF known.request_hash <> request_hash THEN
+                RAISE EXCEPTION USING ERRCODE = 'PR002', MESSAGE = 'the Idempotency-Key was used with another request', HINT = 'Use a new key for another request.';
+            END IF;
+            status := known.status;
+            body := known.body;
+            replayed := true;
+            RETURN;
+        END IF;
+    END IF;
+    done := postrider.http_do(k, operation, arguments);
+    status := done.status;
+    body := done.body::text;
+    IF idempotency_key IS NOT NULL THEN
+        INSERT INTO postrider.http_answer (key_id, key, request_hash, status, body) VALUES (key_id, idempotency_key, request_hash, status, body);
+    END IF;
 END $$;
 
 ALTER FUNCTION postrider.http_write(key_id bigint, idempotency_key text, request_hash bytea, operation text, arguments jsonb, OUT status integer, OUT body text, OUT replayed boolean) OWNER TO postrider_owner;
@@ -1729,14 +3046,30 @@ ALTER FUNCTION postrider.http_write(key_id bigint, idempotency_key text, request
 --
 
 CREATE FUNCTION postrider.ingress_channels(known text[], versions bigint[]) RETURNS TABLE(channel text, version bigint, state text, profile text, base_url text, parameters jsonb, exponents jsonb, livemode boolean)
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'ingress_channels is not there yet';
-END $$;
+    AS $_$
+    SELECT c.id, c.version, c.state, c.profile, c.base_url, postrider.channel_parameters(c.id), c.exponents, c.livemode
+    FROM postrider.channel AS c
+    WHERE NOT EXISTS (SELECT FROM unnest($1, $2) AS k (id, version) WHERE k.id = c.id AND k.version = c.version)
+    ORDER BY c.id
+$_$;
 
 ALTER FUNCTION postrider.ingress_channels(known text[], versions bigint[]) OWNER TO postrider_owner;
+
+--
+-- Name: intent_key(text, text, text, text, text, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.intent_key(merchant_id text, order_no text, channel text, business text, intent text, number_max integer) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT left(encode(sha256(convert_to(string_agg(octet_length(p.part) || ':' || p.part, '' ORDER BY p.at), 'UTF8')), 'hex'), number_max)
+    FROM unnest(ARRAY[merchant_id, order_no, channel, business, intent]) WITH ORDINALITY AS p (part, at)
+$$;
+
+ALTER FUNCTION postrider.intent_key(merchant_id text, order_no text, channel text, business text, intent text, number_max integer) OWNER TO postrider_owner;
 
 --
 -- Name: ipv6_ok(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1771,6 +3104,62 @@ CREATE FUNCTION postrider.is_moved(class smallint, tx xid8, id bigint) RETURNS b
 $_$;
 
 ALTER FUNCTION postrider.is_moved(class smallint, tx xid8, id bigint) OWNER TO postrider_owner;
+
+--
+-- Name: json_time(timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.json_time(at timestamp with time zone) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+$$;
+
+ALTER FUNCTION postrider.json_time(at timestamp with time zone) OWNER TO postrider_owner;
+
+--
+-- Name: key_create(text, bytea, text, text, boolean, text, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.key_create(who text, hash bytea, kind text, merchant_id text, livemode boolean, label text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    new_id bigint;
+BEGIN
+    IF kind = 'merchant' AND NOT EXISTS (SELECT FROM postrider.merchant AS m WHERE m.id = $4) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR001', MESSAGE = format('merchant %L is not known', left(merchant_id, 80)), HINT = 'Add it first.';
+    ELSIF (octet_length(hash) = 32 AND kind IN ('application', 'merchant') AND (kind = 'merchant') = (merchant_id IS NOT NULL)
+           AND livemode IS NOT NULL AND length(coalesce(label, '')) <= 128) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'a key is of kind application, or merchant with its merchant_id', HINT = 'postrider key create --help.';
+    END IF;
+    INSERT INTO postrider.http_key (hash, kind, merchant_id, livemode, label, expires_at) VALUES ($2, $3, $4, $5, coalesce($6, ''), $7) RETURNING id INTO new_id;
+    PERFORM postrider.audit_add(who, 'key.create', new_id::text, NULL, jsonb_build_object('kind', kind, 'merchant_id', merchant_id, 'label', label));
+    RETURN new_id;
+END $_$;
+
+ALTER FUNCTION postrider.key_create(who text, hash bytea, kind text, merchant_id text, livemode boolean, label text, expires_at timestamp with time zone) OWNER TO postrider_owner;
+
+--
+-- Name: key_revoke(text, bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.key_revoke(who text, id bigint, reason text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+BEGIN
+    UPDATE postrider.http_key AS k SET revoked_at = now() WHERE k.id = $2 AND k.revoked_at IS NULL;
+    IF FOUND THEN
+        PERFORM postrider.audit_add(who, 'key.revoke', id::text, reason, '{}');
+        RETURN true;
+    END IF;
+    RETURN false;
+END $_$;
+
+ALTER FUNCTION postrider.key_revoke(who text, id bigint, reason text) OWNER TO postrider_owner;
 
 --
 -- Name: merchant_add(text, text, text, text, text, bytea, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1835,6 +3224,29 @@ END $$;
 ALTER FUNCTION postrider.merchant_check() OWNER TO postrider_owner;
 
 --
+-- Name: merchant_order(text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.merchant_order(merchant_id text, order_no text) RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT jsonb_build_object('merchant_id', $1, 'order_no', $2, 'checked_at', postrider.json_time(now()),
+        'payments', coalesce((SELECT jsonb_agg(postrider.payment_json(p) ORDER BY p.id) FROM postrider.payment AS p
+                              WHERE p.merchant_id = $1 AND p.order_no = $2), '[]'),
+        'refunds', coalesce((SELECT jsonb_agg(postrider.refund_json(r) ORDER BY r.id) FROM postrider.payment AS p
+                             JOIN postrider.refund AS r ON r.payment_id = p.id WHERE p.merchant_id = $1 AND p.order_no = $2), '[]'),
+        'notifications', coalesce((SELECT jsonb_agg(jsonb_build_object('notify_id', n.notify_id, 'event', n.event, 'status', n.status, 'phase', n.phase,
+                                          'attempts', n.attempts, 'next_attempt_at', postrider.json_time(n.next_attempt_at), 'last_http_code', n.last_http_code,
+                                          'last_error', n.last_error, 'version', n.version, 'created_at', postrider.json_time(n.created_at),
+                                          'delivered_at', postrider.json_time(n.delivered_at)) ORDER BY n.created_at, n.version)
+                                   FROM postrider.notification_status AS n WHERE n.merchant_id = $1 AND n.order_no = $2), '[]'))
+$_$;
+
+ALTER FUNCTION postrider.merchant_order(merchant_id text, order_no text) OWNER TO postrider_owner;
+
+--
 -- Name: merchant_set(text, text, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -1863,6 +3275,75 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.merchant_set(who text, id text, settings jsonb, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: minor_of(jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.minor_of(e jsonb, name text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT CASE WHEN jsonb_typeof(e -> name) = 'number' THEN (e ->> name)::numeric::bigint END
+$$;
+
+ALTER FUNCTION postrider.minor_of(e jsonb, name text) OWNER TO postrider_owner;
+
+--
+-- Name: money_too_many(postrider.channel, postrider.payment, text, bigint, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.money_too_many(c postrider.channel, p postrider.payment, kind text, amount bigint, evidence jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    back CONSTANT boolean := c.late_money = 'refund' AND 'refund' = ANY (c.operations);
+    new_id bigint;
+BEGIN
+    IF amount <= 0 OR EXISTS (SELECT FROM postrider.task AS t WHERE t.payment_id = p.id AND t.biz_type = kind AND t.biz_id = p.id::text) THEN
+        RETURN;
+    END IF;
+    PERFORM postrider.task_open(kind, p.id::text, CASE WHEN back THEN 'WAITING' ELSE 'MANUAL' END, 'inspection', p.merchant_id, p.order_no,
+                                p.id, upper(kind), 'money that nobody waits for', evidence);
+    IF back THEN
+        INSERT INTO postrider.refund (payment_id, refund_no, amount_minor, reason, origin, state, gateway_no)
+        VALUES (p.id, kind, amount, 'late payment', 'late_money', 'created',
+                postrider.intent_key(p.merchant_id, p.order_no, p.channel, 'REFUND', p.id || ':' || kind, c.number_max))
+        RETURNING id INTO new_id;
+        PERFORM postrider.call_put(p, new_id, 'refund', interval '0', kind);
+    END IF;
+END $$;
+
+ALTER FUNCTION postrider.money_too_many(c postrider.channel, p postrider.payment, kind text, amount bigint, evidence jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: notification_resend(postrider.http_key, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.notification_resend(k postrider.http_key, notify_id text) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    n record;
+    driven bigint;
+BEGIN
+    SELECT s.merchant_id, s.status INTO n FROM postrider.notification_status AS s
+    WHERE s.notify_id = CASE WHEN $2 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN $2::uuid END
+      AND (k.kind = 'application' OR s.merchant_id = k.merchant_id) ORDER BY s.status = 'dead' DESC LIMIT 1;
+    IF NOT FOUND THEN
+        RAISE no_data_found USING MESSAGE = 'there is no such notification';
+    END IF;
+    IF n.status = 'dead' THEN
+        driven := postrider.dead_redrive('key:' || k.id, 'resend asked for over HTTP', jsonb_build_object('notify_id', $2));
+    END IF;
+    RETURN jsonb_build_object('notify_id', $2, 'status', n.status, 'redriven', coalesce(driven, 0));
+END $_$;
+
+ALTER FUNCTION postrider.notification_resend(k postrider.http_key, notify_id text) OWNER TO postrider_owner;
 
 --
 -- Name: notify_endpoint_id(text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1915,6 +3396,74 @@ END $$;
 ALTER FUNCTION postrider.open_session(address text, OUT id uuid, OUT lock_key bigint) OWNER TO postrider_owner;
 
 --
+-- Name: order_refuse(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.order_refuse(order_no text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = 'PR005', MESSAGE = format('another payment of order %L is open or succeeded', order_no),
+        HINT = 'Wait until it has failed or is cancelled (cancel_payment); order_policy many allows several at once.';
+END $$;
+
+ALTER FUNCTION postrider.order_refuse(order_no text) OWNER TO postrider_owner;
+
+--
+-- Name: outcome_answer(postrider.channel, postrider.payment, postrider.call, text, jsonb, boolean); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.outcome_answer(c postrider.channel, p postrider.payment, k postrider.call, verdict text, e jsonb, ending boolean) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT CASE
+        WHEN verdict LIKE 'held:%' THEN 'held'
+        WHEN e ->> 'action' = 'stop_channel' THEN 'stopped'
+        WHEN e ->> 'status' = 'PENDING' THEN CASE e ->> 'follow_up' WHEN 'capture' THEN 'approved' ELSE 'unpaid' END
+        WHEN e ->> 'status' = 'NOT_FOUND' THEN CASE
+            WHEN k.dispatched_at < k.settle_at
+              OR ending AND k.dispatched_at < p.created_at + postrider.scaled(c.not_found_grace_ms) THEN 'unsettled'
+            WHEN p.request_no IS NOT NULL AND p.gateway_reference IS NULL AND p.next_action IS NULL THEN 'not_found'
+            ELSE 'missing' END
+        WHEN e ->> 'status' = 'FAILED' THEN CASE e ->> 'action' WHEN 'retry' THEN 'retryable' ELSE 'failure' END
+        WHEN e ->> 'action' IN ('retry', 'back_off', 'longer_interval') THEN 'refused'
+        ELSE 'unknown' END
+$$;
+
+ALTER FUNCTION postrider.outcome_answer(c postrider.channel, p postrider.payment, k postrider.call, verdict text, e jsonb, ending boolean) OWNER TO postrider_owner;
+
+--
+-- Name: outcome_delay(postrider.channel, postrider.payment, postrider.call, text, jsonb, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.outcome_delay(c postrider.channel, p postrider.payment, k postrider.call, step text, e jsonb, next_ms bigint) RETURNS interval
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT greatest(interval '0', CASE
+        WHEN step IN ('ask', 'charge', 'capture', 'refund', 'close') THEN CASE
+            WHEN step = 'charge' AND k.tries >= 3 THEN p.created_at + interval '15 s' - clock_timestamp()   -- R3: at most two while the caller may wait
+            ELSE interval '0' END
+        WHEN step = 'expire' THEN p.expires_at - clock_timestamp()
+        WHEN step = 'webhook' THEN postrider.scaled(greatest(c.settle_ms, 86400000))
+        WHEN step = 'settle' THEN greatest(k.settle_at, CASE WHEN p.expires_at <= clock_timestamp() OR k.close_wanted
+                                           THEN p.created_at + postrider.scaled(c.not_found_grace_ms) END) - clock_timestamp()
+        WHEN d.plan IS NOT NULL AND k.refund_id IS NULL AND p.expires_at > clock_timestamp() THEN least(d.plan, p.expires_at - clock_timestamp())
+        WHEN d.plan IS NOT NULL THEN d.plan
+        WHEN k.refund_id IS NULL AND p.expires_at > clock_timestamp() THEN p.expires_at - clock_timestamp()
+        END,
+        coalesce((e ->> 'retry_after_ms')::bigint, 0) * interval '1 ms',
+        CASE WHEN e ->> 'action' = 'longer_interval' THEN postrider.scaled((ARRAY[300000, 900000, 1800000])[least(k.failures + 1, 3)]) END)
+    FROM (SELECT coalesce(next_ms * interval '1 ms', CASE WHEN k.class = 0 THEN postrider.scaled(c.first_poll_ms) END) AS plan) AS d
+    WHERE step IN ('ask', 'charge', 'capture', 'refund', 'close', 'expire', 'webhook', 'settle') OR d.plan IS NOT NULL
+       OR k.refund_id IS NULL AND p.expires_at > clock_timestamp()
+$$;
+
+ALTER FUNCTION postrider.outcome_delay(c postrider.channel, p postrider.payment, k postrider.call, step text, e jsonb, next_ms bigint) OWNER TO postrider_owner;
+
+--
 -- Name: outcome_name(smallint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -1926,6 +3475,129 @@ CREATE FUNCTION postrider.outcome_name(outcome smallint) RETURNS text
 $_$;
 
 ALTER FUNCTION postrider.outcome_name(outcome smallint) OWNER TO postrider_owner;
+
+--
+-- Name: outcome_step(postrider.channel, postrider.payment, postrider.call, text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.outcome_step(c postrider.channel, p postrider.payment, k postrider.call, answer text, step text) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT CASE
+        WHEN step IN ('charge', 'capture', 'refund') AND k.tries >= c.charge_tries + CASE step WHEN 'capture' THEN 1 ELSE 0 END THEN 'person'
+        WHEN step = 'capture' AND NOT 'capture' = ANY (c.operations) THEN 'person'
+        WHEN step = 'close' THEN CASE
+            WHEN p.on_expiry = 'manual' AND NOT k.close_wanted THEN 'person'
+            WHEN 'close' = ANY (c.operations) AND k.closes < 3 THEN 'close'
+            WHEN answer IN ('missing', 'not_found') AND c.not_found = 'final' THEN 'cancel'
+            ELSE 'person' END
+        WHEN step IN ('poll', 'ask', 'ask_later', 'settle') AND NOT CASE WHEN k.refund_id IS NULL THEN 'query' ELSE 'query_refund' END = ANY (c.operations)
+            THEN CASE WHEN answer = 'refused' AND k.class = 0 THEN 'again' WHEN k.refund_id IS NULL THEN 'expire'
+                      WHEN answer = 'unpaid' THEN 'webhook' ELSE 'person' END
+        ELSE step END
+$$;
+
+ALTER FUNCTION postrider.outcome_step(c postrider.channel, p postrider.payment, k postrider.call, answer text, step text) OWNER TO postrider_owner;
+
+--
+-- Name: payment_adopt(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_adopt(payment_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    one bigint;
+BEGIN
+    FOR one IN SELECT DISTINCT o.webhook_id FROM postrider.payment AS p
+               CROSS JOIN LATERAL unnest(ARRAY[p.request_no, p.gateway_reference]) AS n (number)
+               JOIN postrider.webhook_orphan AS o ON o.channel_no = p.channel_no AND o.number = n.number
+               WHERE p.id = payment_id ORDER BY o.webhook_id LOOP
+        PERFORM postrider.webhook_redrive(one);
+    END LOOP;
+END $$;
+
+ALTER FUNCTION postrider.payment_adopt(payment_id bigint) OWNER TO postrider_owner;
+
+--
+-- Name: payment_apply(postrider.channel, postrider.payment, text, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_apply(c postrider.channel, p postrider.payment, source text, e jsonb, event_id text) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    former CONSTANT postrider.payment := p;
+    effect text;
+    seen bigint;
+    refunds record;
+    occurred CONSTANT timestamptz := postrider.time_of_us(e ->> 'occurred_at_us');
+    verdict text;
+    told uuid;
+BEGIN
+    SELECT r.effect INTO effect FROM postrider.evidence_rule AS r
+    WHERE r.object = 'payment' AND r.state = p.state AND r.says = postrider.evidence_says(e);
+    IF effect = 'open' AND occurred < p.occurred_at THEN
+        effect := 'stale';
+    ELSIF effect = 'fail' AND e ->> 'reason' = 'risk_refused' AND c.risk = 'person' AND source NOT IN ('person', 'report') THEN
+        PERFORM postrider.payment_to_person(p, 'RISK_REFUSED', e);
+        RETURN 'held: RISK_REFUSED';
+    END IF;
+
+    IF effect IN ('succeed', 'amounts', 'late') THEN
+        p.captured_minor := greatest(p.captured_minor, coalesce(postrider.minor_of(e, 'captured_total'),
+            CASE WHEN p.captured_minor > 0 THEN p.captured_minor ELSE p.amount_minor END));
+        seen := coalesce(postrider.minor_of(e, 'refunded_total'),
+            CASE WHEN e ->> 'status' = 'REFUNDED' AND coalesce(e ->> 'follow_up', 'none') <> 'query_refunds' THEN p.captured_minor END, 0);
+        p.refunded_seen := greatest(p.refunded_seen, least(seen, p.captured_minor));
+        refunds := postrider.refunds_of(p.id);
+        p.refunded_minor := greatest(p.refunded_minor, p.refunded_seen, refunds.gone);
+        p.paid_at := coalesce(p.paid_at, postrider.time_of_us(e ->> 'paid_at_us'), now());
+        p.paid_before := true;
+    END IF;
+    IF effect IN ('succeed', 'fail', 'cancel', 'open', 'amounts', 'late') THEN
+        p.gateway_reference := coalesce(p.gateway_reference, nullif(e ->> 'reference', ''));
+        p.occurred_at := greatest(p.occurred_at, occurred);
+    END IF;
+    CASE effect
+        WHEN 'succeed' THEN p.state := 'succeeded';
+        WHEN 'fail' THEN
+            p.state := 'failed';
+            p.failure_code := coalesce(nullif(e ->> 'failure_code', ''), nullif(e ->> 'reason', ''), 'failed');
+            p.failure_message := nullif(e ->> 'failure_message', '');
+        WHEN 'cancel' THEN p.state := 'cancelled';
+        WHEN 'open' THEN
+            p.state := 'processing';
+            p.next_action_kind := coalesce(nullif(e ->> 'next_action_kind', ''), p.next_action_kind);
+            p.next_action := coalesce(nullif(e ->> 'next_action', ''), p.next_action);
+        ELSE NULL;
+    END CASE;
+    IF source = 'webhook' AND p.webhook_ms IS NULL THEN
+        p.webhook_ms := greatest(0, extract(epoch FROM clock_timestamp() - p.created_at) * 1000)::bigint;
+    END IF;
+    verdict := CASE
+        WHEN effect IN ('final', 'stale', 'duplicate') THEN 'ignored: ' || effect
+        WHEN effect = 'late' THEN 'ignored: final'
+        WHEN effect = 'nothing' THEN 'ignored: no news'
+        WHEN (p.state, p.captured_minor, p.refunded_minor) IS DISTINCT FROM (former.state, former.captured_minor, former.refunded_minor)
+          OR (p.gateway_reference, p.next_action_kind, p.next_action)
+             IS DISTINCT FROM (former.gateway_reference, former.next_action_kind, former.next_action) THEN 'applied'
+        ELSE 'ignored: duplicate' END;
+    PERFORM postrider.payment_write(former, p, source);
+    IF verdict = 'applied' OR effect <> 'nothing' AND source <> 'query' THEN
+        SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = p.id;
+        PERFORM postrider.history_add(p, NULL, source, event_id, verdict, former.state, p.state, e);
+    END IF;
+    PERFORM postrider.payment_follow(c, former, p, effect, e);
+    RETURN verdict;
+END $$;
+
+ALTER FUNCTION postrider.payment_apply(c postrider.channel, p postrider.payment, source text, e jsonb, event_id text) OWNER TO postrider_owner;
 
 --
 -- Name: payment_before(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1961,15 +3633,529 @@ END $$;
 ALTER FUNCTION postrider.payment_before() OWNER TO postrider_owner;
 
 --
+-- Name: payment_check(text, text, text, text, bigint, text, jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_check(merchant_id text, order_no text, channel text, reference text, amount_minor bigint, currency text, request jsonb, options jsonb) RETURNS postrider.channel
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+#variable_conflict use_variable
+DECLARE
+    c postrider.channel;
+    code text := 'PR003';
+    what text;
+    hint text;
+    k text;
+BEGIN
+    IF NOT EXISTS (SELECT FROM postrider.merchant AS m WHERE m.id = merchant_id AND length(merchant_id) <= 64) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR001', MESSAGE = format('merchant %L is not known', left(merchant_id, 80)),
+            HINT = 'Add it first: postrider merchant add ID --url URL.';
+    END IF;
+    SELECT x.* INTO c FROM postrider.channel AS x WHERE x.id = channel AND length(channel) <= 64;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR004', MESSAGE = format('channel %L is not known', left(channel, 80)),
+            HINT = 'Add it first: postrider channel add ID --profile NAME --base-url URL.';
+    END IF;
+    SELECT o.key INTO k FROM jsonb_object_keys(CASE jsonb_typeof(options) WHEN 'object' THEN options ELSE '{}' END) AS o (key)
+    WHERE o.key NOT IN ('notify_url', 'priority', 'extra', 'app_ref', 'intent', 'on_expiry', 'livemode', 'expires_at') LIMIT 1;
+    IF order_no IS NULL OR order_no = '' OR order_no ~ '[[:cntrl:]]' THEN
+        what := 'order_no is missing or has control characters';
+        hint := 'Pass the order''s number: 1 to 64 printable characters.';
+    ELSIF length(order_no) > 64 THEN
+        code := 'PR008';
+        what := 'order_no is longer than 64 characters';
+        hint := 'Shorten order_no.';
+    ELSIF amount_minor IS NULL OR amount_minor NOT BETWEEN 0 AND 9007199254740991 THEN
+        what := 'amount_minor is missing or out of range';
+        hint := 'Amounts are integers in the minor unit of the currency, 0 to 2^53-1.';
+    ELSIF currency IS NULL OR currency !~ '^[A-Z]{3}$' THEN
+        what := 'currency is not an ISO 4217 code';
+        hint := 'Pass three capitals, such as CNY.';
+    ELSIF reference IS NOT NULL AND (length(reference) NOT BETWEEN 1 AND 127 OR reference ~ '[[:cntrl:]]') THEN
+        what := 'gateway_reference is empty, longer than 127 characters or has control characters';
+        hint := 'Pass the number that the gateway knows the payment by.';
+    ELSIF jsonb_typeof(request) IS DISTINCT FROM 'object' THEN
+        what := 'request is not a JSON object';
+        hint := 'Pass what the channel''s profile takes from request, {} if nothing.';
+    ELSIF octet_length(request::text) > 20480 THEN
+        code := 'PR008';
+        what := format('request has %s bytes, at most 20480', octet_length(request::text));
+        hint := 'Leave in it only what the gateway needs.';
+    ELSIF jsonb_typeof(options) IS DISTINCT FROM 'object' THEN
+        what := 'options is not a JSON object';
+        hint := 'Pass {} for none.';
+    ELSIF k IS NOT NULL THEN
+        what := format('%L is no option', left(k, 80));
+        hint := 'Options are notify_url, priority, extra, app_ref, intent, on_expiry, livemode, expires_at.';
+    ELSIF EXISTS (SELECT FROM jsonb_each(options) AS o
+                  WHERE jsonb_typeof(o.value) <> CASE o.key WHEN 'priority' THEN 'number' WHEN 'extra' THEN 'object' WHEN 'livemode' THEN 'boolean' ELSE 'string' END)
+          OR options ->> 'priority' NOT IN ('0', '1', '2') OR options ->> 'on_expiry' NOT IN ('close', 'manual')
+          OR length(options ->> 'intent') NOT BETWEEN 1 AND 64 OR length(options ->> 'app_ref') NOT BETWEEN 1 AND 128 THEN
+        what := 'an option has a value that it does not take';
+        hint := 'notify_url text, priority 0 to 2, extra object, app_ref text (128), intent text (64), on_expiry close or manual, livemode boolean.';
+    ELSIF octet_length(options ->> 'extra') > 20480 THEN
+        code := 'PR008';
+        what := 'extra is longer than 20480 bytes';
+        hint := 'Pass on a reference and let the merchant fetch the rest.';
+    ELSIF length(options ->> 'notify_url') > 512 THEN
+        code := 'PR008';
+        what := 'notify_url is longer than 512 characters';
+        hint := 'Shorten the URL.';
+    ELSIF options ? 'notify_url' AND postrider.url_origin(options ->> 'notify_url') IS NULL THEN
+        what := 'notify_url is not a URL that can be called';
+        hint := 'Pass http(s)://host[:port]/path in ASCII, without user, password or spaces.';
+    ELSIF options ? 'notify_url' AND (SELECT count(*) FROM postrider.endpoint AS e WHERE e.merchant_id = merchant_id AND e.id < 0) >= 100
+          AND NOT EXISTS (SELECT FROM postrider.endpoint AS e
+                          WHERE e.id = postrider.notify_endpoint_id(merchant_id, postrider.url_origin(options ->> 'notify_url'))) THEN
+        what := format('merchant %L has 100 addresses from notify_url', merchant_id);
+        hint := 'Use a configured endpoint.';
+    ELSIF (options ->> 'livemode')::boolean <> c.livemode THEN
+        what := format('channel %L is %s', channel, CASE WHEN c.livemode THEN 'live' ELSE 'for tests' END);
+        hint := 'Leave livemode out, or use another channel.';
+    END IF;
+    IF what IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = code, MESSAGE = what, HINT = hint;
+    END IF;
+    RETURN c;
+END $_$;
+
+ALTER FUNCTION postrider.payment_check(merchant_id text, order_no text, channel text, reference text, amount_minor bigint, currency text, request jsonb, options jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: payment_decide(text, bigint, text, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_decide(who text, payment_id bigint, state text, evidence jsonb, reason text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    p CONSTANT postrider.payment := postrider.payment_locked(payment_id);
+    verdict text;
+BEGIN
+    IF coalesce(reason, '') = '' OR state IS NULL OR state NOT IN ('succeeded', 'failed', 'cancelled', 'refunded') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the reason is missing, or state is not succeeded, failed, cancelled or refunded',
+            HINT = 'Say how it ended, and how you know.';
+    END IF;
+    verdict := postrider.apply_evidence(p.id, NULL, 'person', jsonb_build_object('final', true) || coalesce(evidence, '{}')
+        || jsonb_build_object('object', 'payment', 'status', upper(state), 'by', who, 'why', left(reason, 500)));
+    PERFORM postrider.audit_add(who, 'payment.decide', p.id::text, reason, jsonb_build_object('state', state, 'was', p.state, 'verdict', verdict));
+    RETURN verdict;
+END $$;
+
+ALTER FUNCTION postrider.payment_decide(who text, payment_id bigint, state text, evidence jsonb, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: payment_follow(postrider.channel, postrider.payment, postrider.payment, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_follow(c postrider.channel, former postrider.payment, p postrider.payment, effect text, e jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    told uuid;
+    refunds record;
+BEGIN
+    IF effect IN ('succeed', 'fail', 'cancel') THEN
+        SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = p.id;
+        DELETE FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NULL;
+        told := postrider.payment_tell(p, NULL, 'payment.' || p.state);
+        UPDATE postrider.payment AS x SET notify_id = told WHERE x.id = p.id RETURNING x.* INTO p;
+        IF effect = 'succeed' AND c.order_policy = 'single' AND EXISTS (
+               SELECT FROM postrider.payment AS o WHERE o.merchant_id = p.merchant_id AND o.order_no = p.order_no
+               AND o.id <> p.id AND o.state = 'succeeded') THEN
+            PERFORM postrider.money_too_many(c, p, 'second_success', p.captured_minor, e);
+        END IF;
+    ELSIF effect = 'late' THEN
+        PERFORM postrider.money_too_many(c, p, 'late_money', p.captured_minor - p.refunded_minor, e);
+    ELSIF coalesce(e ->> 'action', '') = 'person' AND p.state IN ('created', 'processing') THEN
+        PERFORM postrider.payment_to_person(p, upper(coalesce(nullif(e ->> 'reason', ''), 'channel_says_so')), e);
+    END IF;
+    -- refunds that are not ours: told once for each change of the total
+    refunds := postrider.refunds_of(p.id);
+    IF effect IN ('succeed', 'amounts') AND p.refunded_seen > former.refunded_seen AND p.refunded_seen > refunds.gone + refunds.open THEN
+        UPDATE postrider.payment AS x SET version = nextval('postrider.outbox_id_seq') WHERE x.id = p.id RETURNING x.* INTO p;
+        PERFORM postrider.payment_tell(p, NULL, CASE WHEN p.refunded_minor >= p.captured_minor THEN 'payment.refunded' ELSE 'payment.partially_refunded' END);
+    ELSIF effect IN ('succeed', 'amounts') AND e ->> 'follow_up' = 'query_refunds' AND postrider.minor_of(e, 'refunded_total') IS NULL
+          AND refunds.gone + refunds.open = 0 THEN
+        PERFORM postrider.task_open('refund_unclear', p.id::text, 'MANUAL', 'inspection', p.merchant_id, p.order_no, p.id, 'REFUND_AMOUNT_UNKNOWN',
+                                    'the channel says that money went back, not how much', e);
+    END IF;
+END $$;
+
+ALTER FUNCTION postrider.payment_follow(c postrider.channel, former postrider.payment, p postrider.payment, effect text, e jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: payment_hook(postrider.payment, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_hook(p postrider.payment, hook text, fed jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    code text;
+    message text;
+BEGIN
+    BEGIN
+        IF NOT EXISTS (SELECT FROM pg_proc AS f WHERE f.oid = to_regprocedure(hook || '(jsonb)') AND f.prosecdef) THEN
+            RAISE undefined_function USING MESSAGE = 'hooks.payment is no SECURITY DEFINER function of (jsonb): ' || hook;
+        END IF;
+        EXECUTE format('SELECT %s($1)', split_part(to_regprocedure(hook || '(jsonb)')::text, '(', 1)) USING fed;
+    EXCEPTION WHEN OTHERS THEN
+        GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
+        PERFORM postrider.task_open('settlement_writeback', p.id::text, 'WAITING', 'callback_failure', p.merchant_id, p.order_no, p.id,
+                                    code, message, fed);
+    END;
+END $_$;
+
+ALTER FUNCTION postrider.payment_hook(p postrider.payment, hook text, fed jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: payment_insert(postrider.channel, text, text, text, text, bigint, text, jsonb, timestamp with time zone, jsonb, bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_insert(c postrider.channel, merchant_id text, order_no text, reference text, request_no text, amount_minor bigint, currency text, request jsonb, expires timestamp with time zone, options jsonb, args bytea, OUT id bigint, OUT fresh boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    known record;
+    odd CONSTANT boolean := postrider.currency_exponent(currency) IS NULL AND NOT c.exponents ? currency;
+BEGIN
+    LOOP
+        INSERT INTO postrider.payment AS p (merchant_id, order_no, channel, channel_no, intent, state, manual, manual_reason, amount_minor, currency,
+            version, gateway_reference, request_no, request, webhook_url, app_ref, notify_url, priority, extra, on_expiry, livemode, single, expires_at,
+            args_hash)
+        VALUES (merchant_id, order_no, c.id, c.no, coalesce(options ->> 'intent', '1'), CASE WHEN request_no IS NULL THEN 'processing' ELSE 'created' END,
+            odd, CASE WHEN odd THEN 'UNKNOWN_CURRENCY' END, amount_minor, currency, nextval('postrider.outbox_id_seq'), reference, request_no, request::text,
+            c.notify_url, options ->> 'app_ref', options ->> 'notify_url', (options ->> 'priority')::smallint, coalesce(options -> 'extra', '{}'),
+            coalesce(options ->> 'on_expiry', 'close'), c.livemode, c.order_policy = 'single', expires, args)
+        ON CONFLICT DO NOTHING RETURNING p.id INTO id;
+        fresh := FOUND;
+        EXIT WHEN fresh;
+        SELECT p.id, p.args_hash INTO known FROM postrider.payment AS p
+        WHERE p.request_no = request_no OR p.channel_no = c.no AND p.gateway_reference = reference;
+        IF FOUND THEN
+            IF known.args_hash <> args THEN
+                RAISE EXCEPTION USING ERRCODE = 'PR002', MESSAGE = 'this payment is known with other arguments',
+                    HINT = 'Repeat the first call exactly; a corrected payment is a new one (option intent).';
+            END IF;
+            id := known.id;
+            RETURN;
+        ELSIF EXISTS (SELECT FROM postrider.payment AS p WHERE p.merchant_id = merchant_id AND p.order_no = order_no AND p.single
+                      AND p.request_no IS NOT NULL AND p.state IN ('created', 'processing', 'succeeded')) THEN
+            PERFORM postrider.order_refuse(order_no);
+        END IF;
+    END LOOP;
+    IF odd THEN
+        PERFORM postrider.task_open('payment_review', id::text, 'MANUAL', 'inspection', merchant_id, order_no, id, 'UNKNOWN_CURRENCY',
+                                    format('%s is no currency that Postrider knows', currency), '{}');
+    END IF;
+END $$;
+
+ALTER FUNCTION postrider.payment_insert(c postrider.channel, merchant_id text, order_no text, reference text, request_no text, amount_minor bigint, currency text, request jsonb, expires timestamp with time zone, options jsonb, args bytea, OUT id bigint, OUT fresh boolean) OWNER TO postrider_owner;
+
+--
+-- Name: payment_json(postrider.payment); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_json(p postrider.payment) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT jsonb_build_object('payment_id', p.id, 'merchant_id', p.merchant_id, 'order_no', p.order_no, 'channel', p.channel,
+        'gateway_reference', p.gateway_reference, 'app_ref', p.app_ref, 'state', p.state, 'status', postrider.status_of(p),
+        'amount', p.amount_minor, 'currency', p.currency, 'captured', p.captured_minor, 'refunded', p.refunded_minor, 'version', p.version,
+        'failure', CASE WHEN p.state = 'failed' THEN jsonb_build_object('code', p.failure_code, 'message', p.failure_message) END,
+        'next_action', CASE WHEN p.state = 'processing' AND p.next_action IS NOT NULL
+                            THEN jsonb_build_object('kind', p.next_action_kind, 'value', p.next_action) END,
+        'manual_reason', CASE WHEN p.manual THEN p.manual_reason END, 'livemode', p.livemode, 'created_at', postrider.json_time(p.created_at),
+        'updated_at', postrider.json_time(p.updated_at), 'expires_at', postrider.json_time(p.expires_at), 'final_at', postrider.json_time(p.final_at))
+$$;
+
+ALTER FUNCTION postrider.payment_json(p postrider.payment) OWNER TO postrider_owner;
+
+--
+-- Name: payment_locked(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_locked(id bigint) RETURNS postrider.payment
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    p postrider.payment;
+BEGIN
+    SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = $1 FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = format('there is no payment %s', coalesce(id::text, 'without an id')),
+            HINT = 'Pass the payment_id that track_payment or submit_payment returned.';
+    END IF;
+    RETURN p;
+END $_$;
+
+ALTER FUNCTION postrider.payment_locked(id bigint) OWNER TO postrider_owner;
+
+--
+-- Name: payment_poll(text, bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_poll(who text, payment_id bigint, reason text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    p CONSTANT postrider.payment := postrider.payment_locked(payment_id);
+BEGIN
+    PERFORM postrider.audit_add(who, 'payment.poll', p.id::text, reason, '{}');
+    IF p.state NOT IN ('created', 'processing') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('payment %s is %s', p.id, p.state), HINT = 'It has ended.';
+    ELSIF EXISTS (SELECT FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NULL AND (k.due IS NULL OR k.class = 0)) THEN
+        RETURN false;
+    END IF;
+    PERFORM postrider.call_put(p, NULL, 'query', interval '0', 'person');
+    RETURN true;
+END $$;
+
+ALTER FUNCTION postrider.payment_poll(who text, payment_id bigint, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: payment_tell(postrider.payment, bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_tell(p postrider.payment, refund_id bigint, event text) RETURNS uuid
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    r postrider.refund;
+    status CONSTANT text := postrider.status_of(p);
+    told uuid := gen_random_uuid();
+    hook text;
+    fed jsonb;
+BEGIN
+    IF $2 IS NOT NULL THEN
+        SELECT x.* INTO r FROM postrider.refund AS x WHERE x.id = $2;
+    END IF;
+    fed := jsonb_build_object('channel', p.channel, 'gateway_reference', p.gateway_reference, 'app_ref', p.app_ref,
+        'captured', p.captured_minor, 'refunded', p.refunded_minor, 'paid_at', postrider.json_time(p.paid_at),
+        'refund_no', r.refund_no, 'refund_state', r.state);
+    INSERT INTO postrider.outbox (id, class, merchant_id, order_no, event, status, version, notify_id, notify_url, body)
+    OVERRIDING SYSTEM VALUE
+    SELECT nextval('postrider.outbox_id_seq'),
+           CASE WHEN p.priority IS NOT NULL THEN p.priority
+                WHEN m.tier = 'vip' OR a.amount >= l.large_minor THEN 0
+                WHEN m.tier = 'small' OR a.amount < l.small_minor THEN 2
+                ELSE 1 END,
+           p.merchant_id, p.order_no, event, status, p.version, told, p.notify_url,
+           convert_to('{"notify_id":"' || told || '","event":"' || event || '","merchant_id":"' || p.merchant_id
+               || '","order_no":' || to_json(p.order_no) || ',"payment_id":' || p.id || ',"amount":' || a.amount
+               || ',"currency":"' || p.currency || '","status":' || to_json(status) || ',"version":' || p.version
+               || ',"occurred_at":"' || postrider.json_time(now()) || '","livemode":' || p.livemode::text
+               || ',"failure":' || CASE WHEN f.code IS NULL THEN 'null'
+                                        ELSE '{"code":' || to_json(f.code) || ',"message":' || coalesce(to_json(f.message)::text, 'null') || '}' END
+               || ',"extra":' || p.extra::text || ',"data":' || jsonb_strip_nulls(fed)::text || '}', 'UTF8')
+    FROM postrider.merchant AS m
+    LEFT JOIN postrider.priority_rule AS l ON l.currency = p.currency
+    CROSS JOIN LATERAL (SELECT coalesce(r.amount_minor, p.amount_minor) AS amount) AS a
+    CROSS JOIN LATERAL (SELECT CASE WHEN event LIKE 'refund.%' THEN r.failure_code WHEN p.state = 'failed' THEN coalesce(p.failure_code, 'failed') END AS code,
+                               CASE WHEN event LIKE 'refund.%' THEN r.failure_message ELSE p.failure_message END AS message) AS f
+    WHERE m.id = p.merchant_id;
+    IF NOT FOUND THEN
+        told := NULL;
+    END IF;
+    fed := jsonb_strip_nulls(fed) || jsonb_build_object('payment_id', p.id, 'merchant_id', p.merchant_id, 'order_no', p.order_no,
+        'event', event, 'state', p.state, 'status', status, 'amount', coalesce(r.amount_minor, p.amount_minor), 'currency', p.currency,
+        'version', p.version, 'failure_code', p.failure_code);
+    INSERT INTO postrider.payment_event (payment_id, refund_id, event, state, status, version, detail)
+    VALUES (p.id, $2, event, p.state, status, p.version, fed);
+    PERFORM pg_notify('postrider_payment', '');
+    SELECT s.value INTO hook FROM postrider.setting AS s WHERE s.key = 'hooks.payment' AND s.value <> '';
+    IF FOUND THEN
+        PERFORM postrider.payment_hook(p, hook, fed);
+    END IF;
+    RETURN told;
+END $_$;
+
+ALTER FUNCTION postrider.payment_tell(p postrider.payment, refund_id bigint, event text) OWNER TO postrider_owner;
+
+--
+-- Name: payment_to_person(postrider.payment, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_to_person(p postrider.payment, why text, evidence jsonb) RETURNS postrider.payment
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+    DELETE FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NULL;
+    IF p.manual THEN
+        RETURN p;
+    END IF;
+    UPDATE postrider.payment AS x SET manual = true, manual_reason = why, updated_at = now(), version = nextval('postrider.outbox_id_seq')
+    WHERE x.id = p.id RETURNING x.* INTO p;
+    PERFORM postrider.task_open('payment_review', p.id::text, 'MANUAL', 'inspection', p.merchant_id, p.order_no, p.id, why,
+                                'how this payment ended is not known', evidence);
+    PERFORM postrider.history_add(p, NULL, 'postrider', NULL, 'manual: ' || why, p.state, p.state, evidence);
+    IF p.state = 'processing' THEN
+        PERFORM postrider.payment_tell(p, NULL, 'payment.unknown');
+    END IF;
+    RETURN p;
+END $$;
+
+ALTER FUNCTION postrider.payment_to_person(p postrider.payment, why text, evidence jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: payment_write(postrider.payment, postrider.payment, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_write(former postrider.payment, p postrider.payment, source text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    was CONSTANT text := former.state;
+    news boolean;
+BEGIN
+    IF p IS NOT DISTINCT FROM former THEN
+        RETURN;
+    END IF;
+    former.webhook_ms := p.webhook_ms;
+    former.occurred_at := p.occurred_at;
+    news := p IS DISTINCT FROM former;
+    IF was = 'created' AND p.state IN ('succeeded', 'failed') THEN
+        UPDATE postrider.payment AS x SET state = 'processing' WHERE x.id = p.id;
+    END IF;
+    UPDATE postrider.payment AS x
+    SET state = p.state, captured_minor = p.captured_minor, refunded_seen = p.refunded_seen, refunded_minor = p.refunded_minor,
+        gateway_reference = p.gateway_reference, failure_code = p.failure_code, failure_message = p.failure_message,
+        next_action_kind = p.next_action_kind, next_action = p.next_action, paid_before = p.paid_before, paid_at = p.paid_at,
+        occurred_at = p.occurred_at, webhook_ms = p.webhook_ms, updated_at = now(),
+        version = CASE WHEN news THEN nextval('postrider.outbox_id_seq') ELSE x.version END,
+        final_at = CASE WHEN f.ends THEN clock_timestamp() ELSE x.final_at END, ended_by = CASE WHEN f.ends THEN source ELSE x.ended_by END,
+        manual = x.manual AND NOT f.ends
+    FROM (SELECT p.state IN ('succeeded', 'failed', 'cancelled') AND p.state <> was AS ends) AS f
+    WHERE x.id = p.id;
+END $$;
+
+ALTER FUNCTION postrider.payment_write(former postrider.payment, p postrider.payment, source text) OWNER TO postrider_owner;
+
+--
+-- Name: payments_purge(interval, interval, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payments_purge(log_retention interval, webhook_retention interval, most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    gone bigint;
+    total bigint := 0;
+BEGIN
+    DELETE FROM postrider.call_log AS l
+    WHERE l.ctid = ANY (ARRAY(SELECT x.ctid FROM postrider.call_log AS x WHERE x.at < now() - log_retention ORDER BY x.at LIMIT most));
+    GET DIAGNOSTICS total = ROW_COUNT;
+    DELETE FROM postrider.webhook_key AS k
+    WHERE k.ctid = ANY (ARRAY(SELECT x.ctid FROM postrider.webhook_key AS x WHERE x.at < now() - webhook_retention ORDER BY x.at LIMIT most));
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    total := total + gone;
+    DELETE FROM postrider.webhook AS w
+    WHERE w.ctid = ANY (ARRAY(SELECT x.ctid FROM postrider.webhook AS x WHERE x.received_at < now() - webhook_retention
+                              AND x.state NOT IN ('failed', 'orphan', 'task') ORDER BY x.received_at LIMIT most));
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    RETURN total + gone;
+END $$;
+
+ALTER FUNCTION postrider.payments_purge(log_retention interval, webhook_retention interval, most integer) OWNER TO postrider_owner;
+
+--
 -- Name: payments_sweep(integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE FUNCTION postrider.payments_sweep(most integer) RETURNS TABLE(what text, found bigint, repaired bigint, tasks bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+#variable_conflict use_column
+DECLARE
+    one bigint;
+    p postrider.payment;
+    r postrider.refund;
+    c postrider.channel;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'payments_sweep is not there yet';
+    what := 'payment without a call';
+    found := 0; repaired := 0; tasks := 0;
+    FOR one IN SELECT x.id FROM postrider.payment AS x WHERE x.state IN ('created', 'processing')
+               AND NOT EXISTS (SELECT FROM postrider.call AS k WHERE k.payment_id = x.id AND k.refund_id IS NULL)
+               AND NOT EXISTS (SELECT FROM postrider.task AS t WHERE t.payment_id = x.id AND t.state NOT IN ('SUCCESS', 'CLOSED'))
+               ORDER BY x.id LIMIT most LOOP
+        p := postrider.payment_locked(one);
+        CONTINUE WHEN p.state NOT IN ('created', 'processing') OR EXISTS (SELECT FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NULL);
+        SELECT x.* INTO c FROM postrider.channel AS x WHERE x.no = p.channel_no;
+        found := found + 1;
+        IF p.manual THEN
+            PERFORM postrider.task_open('payment_review', p.id::text, 'MANUAL', 'inspection', p.merchant_id, p.order_no, p.id, p.manual_reason,
+                                        'how this payment ended is not known', '{}');
+            tasks := tasks + 1;
+        ELSIF p.state = 'created' AND p.sent_at IS NULL AND 'charge' = ANY (c.operations) THEN
+            PERFORM postrider.call_put(p, NULL, 'charge', interval '0', 'sweep');
+            repaired := repaired + 1;
+        ELSIF 'query' = ANY (c.operations) THEN
+            PERFORM postrider.call_put(p, NULL, 'query', interval '0', 'sweep');
+            repaired := repaired + 1;
+        ELSE
+            PERFORM postrider.payment_to_person(p, 'STUCK', '{}');
+            tasks := tasks + 1;
+        END IF;
+        PERFORM postrider.history_add(p, NULL, 'sweep', NULL, 'found without a call', p.state, p.state, '{}');
+    END LOOP;
+    RETURN NEXT;
+    what := 'refund without a call';
+    found := 0; repaired := 0; tasks := 0;
+    FOR one IN SELECT x.id FROM postrider.refund AS x WHERE x.state IN ('created', 'processing') AND NOT x.manual
+               AND NOT EXISTS (SELECT FROM postrider.call AS k WHERE k.refund_id = x.id) ORDER BY x.id LIMIT most LOOP
+        SELECT x.* INTO r FROM postrider.refund AS x WHERE x.id = one;
+        p := postrider.payment_locked(r.payment_id);
+        SELECT x.* INTO r FROM postrider.refund AS x WHERE x.id = one;
+        CONTINUE WHEN r.state NOT IN ('created', 'processing') OR EXISTS (SELECT FROM postrider.call AS k WHERE k.refund_id = r.id);
+        SELECT x.* INTO c FROM postrider.channel AS x WHERE x.no = p.channel_no;
+        found := found + 1;
+        IF r.state = 'created' AND r.sent_at IS NULL THEN
+            PERFORM postrider.call_put(p, r.id, 'refund', interval '0', 'sweep');
+            repaired := repaired + 1;
+        ELSIF 'query_refund' = ANY (c.operations) AND r.gateway_no IS NOT NULL THEN
+            PERFORM postrider.call_put(p, r.id, 'query_refund', interval '0', 'sweep');
+            repaired := repaired + 1;
+        ELSE
+            PERFORM postrider.refund_to_person(p, r, 'STUCK', '{}');
+            tasks := tasks + 1;
+        END IF;
+    END LOOP;
+    RETURN NEXT;
+    what := 'call of an ended payment';
+    found := 0; repaired := 0; tasks := 0;
+    FOR one IN SELECT k.id FROM postrider.call AS k WHERE k.refund_id IS NULL AND k.due IS NOT NULL
+               AND EXISTS (SELECT FROM postrider.payment AS x WHERE x.id = k.payment_id AND x.state NOT IN ('created', 'processing')) LIMIT most LOOP
+        found := found + 1;
+        DELETE FROM postrider.call AS k WHERE k.id = one;
+        repaired := repaired + 1;
+    END LOOP;
+    RETURN NEXT;
 END $$;
 
 ALTER FUNCTION postrider.payments_sweep(most integer) OWNER TO postrider_owner;
@@ -1981,12 +4167,72 @@ ALTER FUNCTION postrider.payments_sweep(most integer) OWNER TO postrider_owner;
 CREATE FUNCTION postrider.payments_upkeep(session uuid, most integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+DECLARE
+    one record;
+    ended record;
+    moved int := 0;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'payments_upkeep is not there yet';
+    PERFORM postrider.call_fence(session);
+    FOR one IN SELECT w.id, w.received_at < now() - postrider.scaled(60000) AS old, w.payment_id, w.state
+               FROM postrider.webhook AS w WHERE w.state IN ('failed', 'orphan') ORDER BY w.received_at LIMIT most LOOP
+        CONTINUE WHEN NOT pg_try_advisory_xact_lock(1886548338, hashtext(one.id::text));     -- another session does it
+        ended := postrider.webhook_redrive(one.id);
+        IF ended.state = 'applied' THEN
+            moved := moved + 1;
+        ELSIF one.old AND ended.state IN ('failed', 'orphan') THEN
+            UPDATE postrider.webhook AS w SET state = 'task', at = now() WHERE w.id = one.id;
+            PERFORM postrider.task_open('payment_callback', 'webhook:' || one.id, 'WAITING', 'callback_failure', p.merchant_id, p.order_no, p.id,
+                                        CASE ended.state WHEN 'orphan' THEN 'ORDER_NOT_FOUND' ELSE 'NOT_APPLIED' END, ended.result,
+                                        jsonb_build_object('webhook_id', one.id))
+            FROM (SELECT 1) AS always LEFT JOIN postrider.payment AS p ON p.id = one.payment_id;
+            moved := moved + 1;
+        END IF;
+    END LOOP;
+    RETURN moved;
 END $$;
 
 ALTER FUNCTION postrider.payments_upkeep(session uuid, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: person_reason(postrider.payment, postrider.call, text, text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.person_reason(p postrider.payment, k postrider.call, answer text, verdict text, step text) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT CASE
+        WHEN verdict LIKE 'held:%' THEN split_part(verdict, ': ', 2)
+        WHEN step IN ('charge', 'capture', 'refund') THEN 'TRIES_EXHAUSTED'
+        WHEN step = 'close' THEN CASE WHEN p.on_expiry = 'manual' THEN 'EXPIRED_UNPAID' ELSE 'CANNOT_CLOSE' END
+        WHEN p.expires_at <= clock_timestamp() AND k.refund_id IS NULL THEN 'EXPIRED_UNKNOWN'
+        ELSE 'ATTEMPTS_EXHAUSTED' END
+$$;
+
+ALTER FUNCTION postrider.person_reason(p postrider.payment, k postrider.call, answer text, verdict text, step text) OWNER TO postrider_owner;
+
+--
+-- Name: published_status(text, boolean, bigint, bigint, bigint, boolean, boolean); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.published_status(state text, manual boolean, amount bigint, captured bigint, refunded bigint, refunding boolean, disputed boolean) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT CASE
+        WHEN state = 'processing' AND manual THEN 'unknown'
+        WHEN state <> 'succeeded' THEN state
+        WHEN disputed THEN 'disputed'
+        WHEN refunding THEN 'refunding'
+        WHEN refunded > 0 AND refunded >= captured THEN 'refunded'
+        WHEN refunded > 0 THEN 'partially_refunded'
+        WHEN captured < amount THEN 'partially_captured'
+        ELSE state END
+$$;
+
+ALTER FUNCTION postrider.published_status(state text, manual boolean, amount bigint, captured bigint, refunded bigint, refunding boolean, disputed boolean) OWNER TO postrider_owner;
 
 --
 -- Name: purge_step(interval, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -2056,6 +4302,19 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.purge_step(retention interval, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: random_salt(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.random_salt() RETURNS bigint
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT ('x' || left(g.id, 8) || right(g.id, 8))::bit(64)::bigint FROM (SELECT gen_random_uuid()::text AS id) AS g
+$$;
+
+ALTER FUNCTION postrider.random_salt() OWNER TO postrider_owner;
 
 --
 -- Name: rebase(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -2212,6 +4471,71 @@ END $$;
 ALTER FUNCTION postrider.redrive_step(OUT driven bigint, OUT open_orders integer) OWNER TO postrider_owner;
 
 --
+-- Name: refund_apply(postrider.channel, postrider.payment, postrider.refund, text, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.refund_apply(c postrider.channel, p postrider.payment, r postrider.refund, source text, e jsonb, event_id text) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    former CONSTANT text := r.state;
+    effect text;
+    verdict text;
+    refunds record;
+BEGIN
+    IF r.id IS NULL THEN          -- the channel tells of a refund that is not ours
+        IF r.refund_no IS NULL OR coalesce(r.amount_minor, 0) <= 0 OR postrider.evidence_says(e) <> 'money' THEN
+            RETURN 'ignored: no news';
+        END IF;
+        INSERT INTO postrider.refund (payment_id, refund_no, amount_minor, origin, state, gateway_reference)
+        VALUES (p.id, left(r.refund_no, 128), r.amount_minor, 'gateway', 'processing', nullif(e ->> 'refund_reference', '')) RETURNING * INTO r;
+    END IF;
+    SELECT x.effect INTO effect FROM postrider.evidence_rule AS x
+    WHERE x.object = 'refund' AND x.state = r.state AND x.says = postrider.evidence_says(e);
+    IF r.state = 'created' AND effect IN ('succeed', 'fail', 'open') THEN
+        UPDATE postrider.refund AS x SET state = 'processing' WHERE x.id = r.id;
+    END IF;
+    UPDATE postrider.refund AS x
+    SET state = CASE effect WHEN 'succeed' THEN 'succeeded' WHEN 'fail' THEN 'failed' WHEN 'reverse' THEN 'reversed' ELSE x.state END,
+        gateway_reference = coalesce(x.gateway_reference, nullif(e ->> 'refund_reference', '')),
+        failure_code = CASE WHEN effect IN ('fail', 'reverse') THEN coalesce(nullif(e ->> 'failure_code', ''), nullif(e ->> 'reason', ''), 'failed') END,
+        failure_message = CASE WHEN effect IN ('fail', 'reverse') THEN nullif(e ->> 'failure_message', '') END,
+        final_at = CASE WHEN effect IN ('succeed', 'fail', 'reverse') THEN clock_timestamp() ELSE x.final_at END,
+        manual = x.manual AND effect NOT IN ('succeed', 'fail', 'reverse'), updated_at = now()
+    WHERE x.id = r.id AND effect IN ('succeed', 'fail', 'reverse', 'open') RETURNING x.* INTO r;
+    verdict := CASE WHEN effect IN ('succeed', 'fail', 'reverse') THEN 'applied'
+                    WHEN effect = 'open' THEN CASE WHEN former = 'created' THEN 'applied' ELSE 'ignored: duplicate' END
+                    WHEN effect = 'nothing' THEN 'ignored: no news'
+                    WHEN effect = 'late' THEN 'ignored: final' ELSE 'ignored: ' || effect END;
+    IF effect IN ('succeed', 'fail', 'reverse') THEN
+        DELETE FROM postrider.call AS k WHERE k.refund_id = r.id;
+        refunds := postrider.refunds_of(p.id);
+        UPDATE postrider.payment AS x
+        SET refunded_seen = CASE effect WHEN 'reverse' THEN greatest(x.refunded_seen - r.amount_minor, 0) ELSE x.refunded_seen END,
+            refunded_minor = greatest(refunds.gone, CASE effect WHEN 'reverse' THEN greatest(x.refunded_seen - r.amount_minor, 0) ELSE x.refunded_seen END),
+            updated_at = now(), version = nextval('postrider.outbox_id_seq')
+        WHERE x.id = p.id RETURNING x.* INTO p;
+        PERFORM postrider.payment_tell(p, r.id, 'refund.' || r.state);
+        IF r.origin = 'late_money' AND effect = 'succeed' THEN
+            PERFORM postrider.task_done(r.refund_no, p.id::text, 'REFUNDED', jsonb_build_object('refund_id', r.id));
+        END IF;
+    END IF;
+    IF verdict = 'applied' OR effect <> 'nothing' AND source <> 'query_refund' THEN
+        PERFORM postrider.history_add(p, r.id, source, event_id, verdict, former, r.state, e);
+    END IF;
+    IF effect = 'late' OR effect IN ('fail', 'reverse') AND r.origin = 'late_money' THEN
+        PERFORM postrider.refund_to_person(p, r, CASE effect WHEN 'late' THEN 'REFUND_SUCCEEDED_AFTER_END' ELSE 'LATE_MONEY_NOT_REFUNDED' END, e);
+    ELSIF coalesce(e ->> 'action', '') = 'person' AND r.state IN ('created', 'processing') THEN
+        PERFORM postrider.refund_to_person(p, r, upper(coalesce(nullif(e ->> 'reason', ''), 'channel_says_so')), e);
+    END IF;
+    RETURN verdict;
+END $$;
+
+ALTER FUNCTION postrider.refund_apply(c postrider.channel, p postrider.payment, r postrider.refund, source text, e jsonb, event_id text) OWNER TO postrider_owner;
+
+--
 -- Name: refund_before(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2233,18 +4557,138 @@ END $$;
 ALTER FUNCTION postrider.refund_before() OWNER TO postrider_owner;
 
 --
+-- Name: refund_json(postrider.refund); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.refund_json(r postrider.refund) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT jsonb_build_object('refund_id', r.id, 'payment_id', r.payment_id, 'refund_no', r.refund_no, 'amount', r.amount_minor, 'state', r.state,
+        'status', CASE WHEN r.state = 'processing' AND r.manual THEN 'unknown' ELSE r.state END, 'origin', r.origin, 'reason', r.reason,
+        'failure', CASE WHEN r.failure_code IS NOT NULL THEN jsonb_build_object('code', r.failure_code, 'message', r.failure_message) END,
+        'created_at', postrider.json_time(r.created_at), 'updated_at', postrider.json_time(r.updated_at))
+$$;
+
+ALTER FUNCTION postrider.refund_json(r postrider.refund) OWNER TO postrider_owner;
+
+--
+-- Name: refund_of(postrider.payment, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.refund_of(p postrider.payment, e jsonb) RETURNS postrider.refund
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    r postrider.refund;
+BEGIN
+    SELECT x.* INTO r FROM postrider.refund AS x
+    WHERE x.payment_id = p.id AND (x.gateway_no = e ->> 'refund_no' OR x.gateway_reference = e ->> 'refund_reference')
+    ORDER BY x.id LIMIT 1;
+    IF NOT FOUND THEN
+        r.payment_id := p.id;
+        r.refund_no := 'gw:' || coalesce(nullif(e ->> 'refund_reference', ''), nullif(e ->> 'refund_no', ''));
+        r.amount_minor := postrider.minor_of(e, 'refund_amount');
+        r.state := 'processing';
+    END IF;
+    RETURN r;
+END $$;
+
+ALTER FUNCTION postrider.refund_of(p postrider.payment, e jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: refund_payment(bigint, text, bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE FUNCTION postrider.refund_payment(payment_id bigint, refund_no text, amount_minor bigint, reason text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+#variable_conflict use_variable
+DECLARE
+    p CONSTANT postrider.payment := postrider.payment_locked(payment_id);
+    c postrider.channel;
+    known postrider.refund;
+    sums record;
+    new_id bigint;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'refund_payment is not there yet';
+    SELECT x.* INTO c FROM postrider.channel AS x WHERE x.no = p.channel_no;
+    SELECT r.* INTO known FROM postrider.refund AS r WHERE r.payment_id = payment_id AND r.refund_no = refund_no;
+    sums := postrider.refunds_of(p.id);
+    IF known.id IS NOT NULL THEN
+        IF known.amount_minor <> amount_minor OR known.origin <> 'application' THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR002', MESSAGE = format('refund_no %L was used with another amount', refund_no),
+                HINT = 'Use a new refund_no for another refund, or repeat the first call exactly.';
+        END IF;
+        RETURN known.id;
+    ELSIF refund_no IS NULL OR length(refund_no) NOT BETWEEN 1 AND 64 OR refund_no ~ '[[:cntrl:]]' OR refund_no ~ '^gw:' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'refund_no is not 1 to 64 printable characters',
+            HINT = 'Pass your own number of the refund; gw: is what the channel''s own refunds begin with.';
+    ELSIF amount_minor IS NULL OR amount_minor NOT BETWEEN 1 AND 9007199254740991 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'amount_minor is missing, zero or out of range',
+            HINT = 'Say how much: nothing and zero do not mean all.';
+    ELSIF length(reason) > 200 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR008', MESSAGE = 'reason is longer than 200 characters', HINT = 'Shorten it.';
+    ELSIF NOT 'refund' = ANY (c.operations) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('channel %L cannot refund', c.id), HINT = 'Its profile has no operation refund.';
+    ELSIF p.state <> 'succeeded' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('payment %s is %s', p.id, p.state),
+            HINT = 'Only what has succeeded is refunded; an open payment can be cancelled (cancel_payment).';
+    ELSIF amount_minor > p.captured_minor - greatest(p.refunded_seen, sums.gone + sums.open) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR007',
+            MESSAGE = format('%s is more than the %s that are left', amount_minor, greatest(p.captured_minor - greatest(p.refunded_seen, sums.gone + sums.open), 0)),
+            HINT = 'Refunds that are under way count as well.';
+    END IF;
+    INSERT INTO postrider.refund (payment_id, refund_no, amount_minor, reason, state, gateway_no)
+    VALUES (p.id, refund_no, amount_minor, reason, 'created',
+            postrider.intent_key(p.merchant_id, p.order_no, p.channel, 'REFUND', p.id || ':' || refund_no, c.number_max))
+    RETURNING id INTO new_id;
+    PERFORM postrider.history_add(p, new_id, 'application', NULL, 'refund asked for', NULL, 'created', jsonb_build_object('amount', amount_minor));
+    PERFORM postrider.call_put(p, new_id, 'refund', interval '0', 'submitted');
+    UPDATE postrider.payment AS x SET version = nextval('postrider.outbox_id_seq'), updated_at = now() WHERE x.id = p.id;
+    RETURN new_id;
 END $$;
 
 ALTER FUNCTION postrider.refund_payment(payment_id bigint, refund_no text, amount_minor bigint, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: refund_to_person(postrider.payment, postrider.refund, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.refund_to_person(p postrider.payment, r postrider.refund, why text, evidence jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+    DELETE FROM postrider.call AS k WHERE k.refund_id = r.id;
+    IF NOT r.manual THEN
+        UPDATE postrider.refund AS x SET manual = true, manual_reason = why, updated_at = now() WHERE x.id = r.id;
+        PERFORM postrider.history_add(p, r.id, 'postrider', NULL, 'manual: ' || why, r.state, r.state, evidence);
+    END IF;
+    PERFORM postrider.task_open('refund_review', r.id::text, 'MANUAL', 'inspection', p.merchant_id, p.order_no, p.id, why,
+                                'what became of this refund is not known', evidence);
+END $$;
+
+ALTER FUNCTION postrider.refund_to_person(p postrider.payment, r postrider.refund, why text, evidence jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: refunds_of(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.refunds_of(payment_id bigint, OUT gone bigint, OUT open bigint) RETURNS record
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT coalesce(sum(r.amount_minor) FILTER (WHERE r.state = 'succeeded'), 0)::bigint,
+           coalesce(sum(r.amount_minor) FILTER (WHERE r.state IN ('created', 'processing')), 0)::bigint
+    FROM postrider.refund AS r WHERE r.payment_id = $1
+$_$;
+
+ALTER FUNCTION postrider.refunds_of(payment_id bigint, OUT gone bigint, OUT open bigint) OWNER TO postrider_owner;
 
 --
 -- Name: release_shards(uuid, smallint[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -2273,9 +4717,26 @@ ALTER FUNCTION postrider.release_shards(session uuid, nos smallint[], low bigint
 CREATE FUNCTION postrider.report_fulfilment(merchant_id text, order_no text, state text, reference text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+#variable_conflict use_variable
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'report_fulfilment is not there yet';
+    IF NOT EXISTS (SELECT FROM postrider.merchant AS m WHERE m.id = merchant_id AND length(merchant_id) <= 64) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR001', MESSAGE = format('merchant %L is not known', left(merchant_id, 80)), HINT = 'Add it first.';
+    ELSIF coalesce(length(order_no), 0) NOT BETWEEN 1 AND 64 OR state IS NULL OR state NOT IN ('delivered', 'failed') OR length(reference) > 128 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'order_no, state or reference is not one that can be reported',
+            HINT = 'order_no of 1 to 64 characters, state delivered or failed, reference of at most 128.';
+    END IF;
+    -- what is delivered stays delivered
+    INSERT INTO postrider.fulfilment AS f (merchant_id, order_no, state, reference) VALUES (merchant_id, order_no, state, reference)
+    ON CONFLICT ON CONSTRAINT fulfilment_pkey DO UPDATE SET state = excluded.state, reference = excluded.reference, updated_at = now()
+    WHERE f.state <> 'delivered';
+    IF state = 'failed' AND FOUND THEN
+        PERFORM postrider.task_open('delivery', left(merchant_id || '/' || order_no, 128), 'WAITING', 'application', merchant_id, order_no, NULL,
+                                    'DELIVERY_FAILED', 'the application could not deliver', jsonb_build_object('reference', reference));
+    ELSIF state = 'delivered' THEN
+        PERFORM postrider.task_done('delivery', left(merchant_id || '/' || order_no, 128), 'DELIVERED', jsonb_build_object('reference', reference));
+    END IF;
 END $$;
 
 ALTER FUNCTION postrider.report_fulfilment(merchant_id text, order_no text, state text, reference text) OWNER TO postrider_owner;
@@ -2287,9 +4748,21 @@ ALTER FUNCTION postrider.report_fulfilment(merchant_id text, order_no text, stat
 CREATE FUNCTION postrider.report_payment(payment_id bigint, state text, evidence jsonb, event_id text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+DECLARE
+    p CONSTANT postrider.payment := postrider.payment_locked(payment_id);
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'report_payment is not there yet';
+    IF state IS NULL OR state NOT IN ('pending', 'succeeded', 'failed', 'cancelled', 'refunded', 'partially_refunded') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'state is not one that can be reported',
+            HINT = 'pending, succeeded, failed, cancelled, refunded or partially_refunded.';
+    ELSIF jsonb_typeof(evidence) IS DISTINCT FROM 'object' OR octet_length(evidence::text) > 20480 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'evidence is not a JSON object of at most 20480 bytes', HINT = 'Pass {} if there is none.';
+    ELSIF length(event_id) NOT BETWEEN 1 AND 128 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR008', MESSAGE = 'event_id is not 1 to 128 characters', HINT = 'Pass NULL for none.';
+    END IF;
+    RETURN postrider.apply_evidence(p.id, NULL, 'report',
+        jsonb_build_object('final', true) || evidence || jsonb_build_object('object', 'payment', 'status', upper(state)), event_id);
 END $$;
 
 ALTER FUNCTION postrider.report_payment(payment_id bigint, state text, evidence jsonb, event_id text) OWNER TO postrider_owner;
@@ -2466,6 +4939,19 @@ $_$;
 ALTER FUNCTION postrider.retry_ok(retry text) OWNER TO postrider_owner;
 
 --
+-- Name: scaled(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.scaled(ms bigint) RETURNS interval
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT ms * coalesce((SELECT s.value::double precision FROM postrider.setting AS s WHERE s.key = 'time_scale'), 1) * interval '1 ms'
+$$;
+
+ALTER FUNCTION postrider.scaled(ms bigint) OWNER TO postrider_owner;
+
+--
 -- Name: session_connected(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2482,15 +4968,55 @@ $_$;
 ALTER FUNCTION postrider.session_connected(lock_key bigint, pid integer) OWNER TO postrider_owner;
 
 --
+-- Name: status_of(postrider.payment); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.status_of(p postrider.payment) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT postrider.published_status(p.state, p.manual, p.amount_minor, p.captured_minor, p.refunded_minor,
+        EXISTS (SELECT FROM postrider.refund AS r WHERE r.payment_id = p.id AND r.state IN ('created', 'processing')),
+        EXISTS (SELECT FROM postrider.dispute AS d WHERE d.payment_id = p.id AND d.state <> 'won'))
+$$;
+
+ALTER FUNCTION postrider.status_of(p postrider.payment) OWNER TO postrider_owner;
+
+--
 -- Name: submit_payment(text, text, text, bigint, text, jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE FUNCTION postrider.submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb DEFAULT '{}'::jsonb, options jsonb DEFAULT '{}'::jsonb) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+#variable_conflict use_variable
+DECLARE
+    c CONSTANT postrider.channel := postrider.payment_check(merchant_id, order_no, channel, NULL, amount_minor, currency, request, options);
+    number CONSTANT text := postrider.intent_key(merchant_id, order_no, channel, 'PAY', coalesce(options ->> 'intent', '1'), c.number_max);
+    born record;
+    p postrider.payment;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'submit_payment is not there yet';
+    IF NOT 'charge' = ANY (c.operations) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('channel %L cannot charge', channel),
+            HINT = 'Its profile has no operation charge: the application charges, and calls track_payment.';
+    ELSIF c.order_policy = 'single' AND EXISTS (       -- one that the application tracks; submitted ones meet the unique index
+            SELECT FROM postrider.payment AS x WHERE x.merchant_id = merchant_id AND x.order_no = order_no AND x.request_no IS DISTINCT FROM number
+            AND x.state IN ('created', 'processing', 'succeeded')) THEN
+        PERFORM postrider.order_refuse(order_no);
+    END IF;
+    born := postrider.payment_insert(c, merchant_id, order_no, NULL, number, amount_minor, currency, request, postrider.expiry_of(c, NULL, options), options,
+        sha256(convert_to(jsonb_build_array('submit', amount_minor, currency, request, options)::text, 'UTF8')));
+    IF born.fresh THEN
+        SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = born.id;
+        PERFORM postrider.history_add(p, NULL, 'application', NULL, 'submitted', NULL, p.state, '{}');
+        IF NOT p.manual THEN
+            PERFORM postrider.call_put(p, NULL, 'charge', interval '0', 'submitted');
+        END IF;
+        PERFORM postrider.payment_adopt(born.id);
+    END IF;
+    RETURN born.id;
 END $$;
 
 ALTER FUNCTION postrider.submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb, options jsonb) OWNER TO postrider_owner;
@@ -2555,15 +5081,233 @@ END $$;
 ALTER FUNCTION postrider.task_after() OWNER TO postrider_owner;
 
 --
+-- Name: task_close(text, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_close(who text, task_no text, reason text, detail jsonb DEFAULT '{}'::jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    t CONSTANT postrider.task := postrider.task_locked(task_no);
+    subject jsonb := (SELECT postrider.payment_json(p) FROM postrider.payment AS p WHERE p.id = t.payment_id);
+BEGIN
+    IF coalesce(reason, '') = '' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the reason is missing', HINT = 'Say what you concluded: it is written down.';
+    END IF;
+    UPDATE postrider.task AS x SET state = 'CLOSED', moved_by = left(who, 128), move_reason = left(reason, 500), closed_by = left(who, 128),
+           conclusion = left(reason, 500), before = coalesce(detail -> 'before', subject), after = subject, updated_at = now()
+    WHERE x.id = t.id;
+    PERFORM postrider.audit_add(who, 'task.close', t.task_no, reason, jsonb_build_object('biz_type', t.biz_type, 'biz_id', t.biz_id) || coalesce(detail, '{}'));
+END $$;
+
+ALTER FUNCTION postrider.task_close(who text, task_no text, reason text, detail jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: task_done(text, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_done(biz_type text, biz_id text, code text, result jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    task bigint;
+BEGIN
+    UPDATE postrider.task AS t SET state = 'PROCESSING', moved_by = 'postrider', move_reason = code, updated_at = now()
+    WHERE t.biz_type = biz_type AND t.biz_id = biz_id AND t.state = 'WAITING' RETURNING t.id INTO task;
+    IF FOUND THEN
+        UPDATE postrider.task AS t SET state = 'SUCCESS', last_error_code = code, result = t.result || result, next_run_at = NULL,
+               last_run_at = now(), updated_at = now()
+        WHERE t.id = task;
+    END IF;
+END $$;
+
+ALTER FUNCTION postrider.task_done(biz_type text, biz_id text, code text, result jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: task; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.task (
+    id bigint NOT NULL,
+    task_no text NOT NULL,
+    biz_type text NOT NULL,
+    biz_id text NOT NULL,
+    merchant_id text,
+    order_no text,
+    payment_id bigint,
+    source text NOT NULL,
+    difference_id bigint,
+    state text NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    retry_limit integer DEFAULT 10 NOT NULL,
+    next_run_at timestamp with time zone,
+    last_run_at timestamp with time zone,
+    last_error_code text,
+    last_error_message text,
+    request jsonb DEFAULT '{}'::jsonb NOT NULL,
+    result jsonb DEFAULT '{}'::jsonb NOT NULL,
+    lock_owner text,
+    lock_token uuid,
+    locked_at timestamp with time zone,
+    moved_by text NOT NULL,
+    move_reason text DEFAULT ''::text NOT NULL,
+    closed_by text,
+    conclusion text,
+    before jsonb,
+    after jsonb,
+    follows text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT task_biz_id_check CHECK (((length(biz_id) >= 1) AND (length(biz_id) <= 128))),
+    CONSTRAINT task_biz_type_check CHECK ((biz_type ~ '^[a-z0-9_]{1,64}$'::text)),
+    CONSTRAINT task_source_check CHECK ((source = ANY (ARRAY['callback_failure'::text, 'difference'::text, 'person'::text, 'inspection'::text, 'application'::text])))
+);
+
+ALTER TABLE postrider.task OWNER TO postrider_owner;
+
+--
+-- Name: task_locked(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_locked(task_no text) RETURNS postrider.task
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    t postrider.task;
+BEGIN
+    SELECT x.* INTO t FROM postrider.task AS x WHERE x.task_no = $1 FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = format('there is no task %L', left(task_no, 80)), HINT = 'postrider task list shows those that are.';
+    END IF;
+    RETURN t;
+END $_$;
+
+ALTER FUNCTION postrider.task_locked(task_no text) OWNER TO postrider_owner;
+
+--
+-- Name: task_open(text, text, text, text, text, text, bigint, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_open(biz_type text, biz_id text, state text, source text, merchant_id text, order_no text, payment_id bigint, code text, message text, request jsonb) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    found_no text;
+    new_id bigint;
+BEGIN
+    LOOP
+        UPDATE postrider.task AS t SET last_error_code = code, last_error_message = left(message, 500), updated_at = now(),
+               result = jsonb_set(t.result, '{repeats}', to_jsonb(coalesce((t.result ->> 'repeats')::int, 0) + 1))
+        WHERE t.biz_type = biz_type AND t.biz_id = biz_id AND t.state NOT IN ('SUCCESS', 'CLOSED')
+        RETURNING t.task_no INTO found_no;
+        EXIT WHEN FOUND;
+        new_id := nextval('postrider.task_id_seq');
+        INSERT INTO postrider.task AS t (id, task_no, biz_type, biz_id, merchant_id, order_no, payment_id, source, state, retry_limit,
+                                         next_run_at, last_error_code, last_error_message, request, moved_by, move_reason)
+        OVERRIDING SYSTEM VALUE
+        VALUES (new_id, 'T' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD') || lpad(new_id::text, 10, '0'), biz_type, biz_id, merchant_id,
+                order_no, payment_id, source, state, CASE biz_type WHEN 'delivery' THEN 3 ELSE 10 END,
+                CASE state WHEN 'WAITING' THEN now() END, code, left(message, 500), coalesce(request, '{}'), 'postrider', left(coalesce(message, ''), 500))
+        ON CONFLICT DO NOTHING
+        RETURNING t.task_no INTO found_no;
+        EXIT WHEN FOUND;             -- else another transaction has just opened it
+    END LOOP;
+    RETURN found_no;
+END $$;
+
+ALTER FUNCTION postrider.task_open(biz_type text, biz_id text, state text, source text, merchant_id text, order_no text, payment_id bigint, code text, message text, request jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: task_resolve(text, text, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_resolve(who text, task_no text, action text, reason text, evidence jsonb DEFAULT '{}'::jsonb) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    t postrider.task;
+    before jsonb;
+    said text;
+BEGIN
+    -- payments are locked before what belongs to them
+    PERFORM FROM postrider.payment AS p WHERE p.id = (SELECT x.payment_id FROM postrider.task AS x WHERE x.task_no = $2) FOR NO KEY UPDATE;
+    t := postrider.task_locked($2);
+    before := (SELECT postrider.payment_json(p) FROM postrider.payment AS p WHERE p.id = t.payment_id);
+    IF t.state <> 'MANUAL' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('task %s is %s', t.task_no, t.state), HINT = 'Only what is with a person is resolved by one.';
+    ELSIF action IN ('succeeded', 'failed', 'cancelled', 'refunded') AND t.payment_id IS NOT NULL THEN
+        said := postrider.payment_decide(who, t.payment_id, action, evidence, reason);
+        IF said NOT LIKE 'applied%' THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('the payment does not take it: %s', said), HINT = 'Close the task with what you found.';
+        END IF;
+    ELSIF action IS DISTINCT FROM 'rerun' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'action is not rerun, or succeeded, failed, cancelled, refunded of a payment',
+            HINT = 'A task that is about something else is closed: task_close.';
+    END IF;
+    PERFORM postrider.task_close(who, task_no, reason, jsonb_build_object('action', action, 'before', before));
+    IF action = 'rerun' THEN
+        said := postrider.task_open(t.biz_type, t.biz_id, 'WAITING', 'person', t.merchant_id, t.order_no, t.payment_id, NULL, reason, t.request);
+        UPDATE postrider.task AS x SET follows = t.task_no WHERE x.task_no = said;
+    END IF;
+    RETURN said;
+END $_$;
+
+ALTER FUNCTION postrider.task_resolve(who text, task_no text, action text, reason text, evidence jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: time_of_us(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.time_of_us(us text) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT CASE WHEN us ~ '^[0-9]{1,17}$' THEN timestamptz '1970-01-01 00:00:00+00' + us::bigint * interval '1 us' END
+$_$;
+
+ALTER FUNCTION postrider.time_of_us(us text) OWNER TO postrider_owner;
+
+--
 -- Name: track_payment(text, text, text, text, bigint, text, timestamp with time zone, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE FUNCTION postrider.track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, options jsonb DEFAULT '{}'::jsonb) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+#variable_conflict use_variable
+DECLARE
+    c CONSTANT postrider.channel := postrider.payment_check(merchant_id, order_no, channel, coalesce(gateway_reference, ''), amount_minor, currency, '{}', options);
+    born record;
+    p postrider.payment;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'track_payment is not there yet';
+    born := postrider.payment_insert(c, merchant_id, order_no, gateway_reference, NULL, amount_minor, currency, '{}',
+        postrider.expiry_of(c, expires_at, options), options,
+        sha256(convert_to(jsonb_build_array('track', merchant_id, order_no, amount_minor, currency, extract(epoch FROM expires_at), options)::text, 'UTF8')));
+    IF born.fresh THEN
+        SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = born.id;
+        PERFORM postrider.history_add(p, NULL, 'application', NULL, 'tracked', NULL, p.state, '{}');
+        IF NOT p.manual THEN
+            IF 'query' = ANY (c.operations) THEN
+                PERFORM postrider.call_put(p, NULL, 'query', least(postrider.scaled(c.first_poll_ms), greatest(p.expires_at - now(), interval '0')), 'first_poll');
+            ELSE
+                PERFORM postrider.call_put(p, NULL, 'expire', greatest(p.expires_at - now(), interval '0'), 'webhooks_only');
+            END IF;
+        END IF;
+        PERFORM postrider.payment_adopt(born.id);
+    END IF;
+    RETURN born.id;
 END $$;
 
 ALTER FUNCTION postrider.track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb) OWNER TO postrider_owner;
@@ -2651,15 +5395,123 @@ $$;
 ALTER FUNCTION postrider.watch_load() OWNER TO postrider_owner;
 
 --
+-- Name: webhook_item(integer, bigint, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.webhook_item(channel_no integer, webhook_id bigint, item jsonb) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    e CONSTANT jsonb := item -> 'evidence';
+    payment CONSTANT bigint := postrider.evidence_payment(channel_no, e);
+    key text;
+    repeats int := 0;
+BEGIN
+    IF coalesce(e ->> 'object', 'none') = 'none' THEN
+        RETURN 'ignored: no payment';
+    ELSIF payment IS NULL THEN
+        INSERT INTO postrider.webhook_orphan (channel_no, number, webhook_id)
+        SELECT channel_no, n.number, webhook_id FROM unnest(postrider.evidence_numbers(e)) AS n (number) ON CONFLICT DO NOTHING;
+        RETURN 'orphan';
+    END IF;
+    -- waits for another transaction with a key; the same webhook driven again is no repeat of itself
+    FOR key IN SELECT DISTINCT d.key FROM jsonb_array_elements_text(CASE jsonb_typeof(item -> 'dedupe') WHEN 'array' THEN item -> 'dedupe' ELSE '[]' END) AS d (key)
+               WHERE d.key <> '' ORDER BY d.key LOOP
+        INSERT INTO postrider.webhook_key AS k (channel_no, key, webhook_id) VALUES (channel_no, key, webhook_id) ON CONFLICT DO NOTHING;
+        IF NOT FOUND AND (SELECT k.webhook_id FROM postrider.webhook_key AS k WHERE k.channel_no = channel_no AND k.key = key) IS DISTINCT FROM webhook_id THEN
+            repeats := repeats + 1;
+        END IF;
+    END LOOP;
+    IF repeats > 0 THEN
+        RETURN 'ignored: duplicate';
+    END IF;
+    RETURN postrider.apply_evidence(payment, NULL, 'webhook', e, NULL);
+END $$;
+
+ALTER FUNCTION postrider.webhook_item(channel_no integer, webhook_id bigint, item jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: webhook_items(integer, bigint, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.webhook_items(channel_no integer, webhook_id bigint, items jsonb, OUT state text, OUT result text) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    results text[];
+    code text;
+BEGIN
+    BEGIN
+        PERFORM FROM postrider.payment AS p                                   -- in the order in which everybody locks
+        WHERE p.id = ANY (ARRAY(SELECT postrider.evidence_payment(channel_no, i.value -> 'evidence') FROM jsonb_array_elements(items) AS i (value)))
+        ORDER BY p.id FOR NO KEY UPDATE;
+        results := ARRAY(SELECT postrider.webhook_item(channel_no, webhook_id, i.value)
+                         FROM jsonb_array_elements(items) WITH ORDINALITY AS i (value, at) ORDER BY i.at);
+        state := CASE WHEN 'orphan' = ANY (results) THEN 'orphan'
+                      WHEN 'applied' = ANY (results) THEN 'applied' ELSE 'ignored' END;
+        result := left(array_to_string(results, '; '), 2000);
+    EXCEPTION WHEN OTHERS THEN
+        GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, result = MESSAGE_TEXT;
+        state := 'failed';
+        result := left(code || ' ' || result, 2000);
+    END;
+END $$;
+
+ALTER FUNCTION postrider.webhook_items(channel_no integer, webhook_id bigint, items jsonb, OUT state text, OUT result text) OWNER TO postrider_owner;
+
+--
+-- Name: webhook_raw(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.webhook_raw(webhook_id bigint) RETURNS TABLE(headers jsonb, body bytea, items jsonb)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT w.headers, w.body, w.items FROM postrider.webhook AS w WHERE w.id = $1
+$_$;
+
+ALTER FUNCTION postrider.webhook_raw(webhook_id bigint) OWNER TO postrider_owner;
+
+--
 -- Name: webhook_receive(text, timestamp with time zone, text, text, jsonb, bytea, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE FUNCTION postrider.webhook_receive(channel text, received_at timestamp with time zone, method text, query text, headers jsonb, body bytea, verdict text, reason text, items jsonb, OUT reply text, OUT webhook_id bigint, OUT result text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+#variable_conflict use_variable
+DECLARE
+    number int;
+    ended record;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'webhook_receive is not there yet';
+    SELECT c.no INTO number FROM postrider.channel AS c WHERE c.id = channel;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR004', MESSAGE = format('channel %L is not known', left(channel, 80)), HINT = 'postrider channel list shows those that are.';
+    ELSIF verdict IS NULL OR verdict NOT IN ('verified', 'refused', 'probe') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'verdict is not verified, refused or probe', HINT = 'Journal what was judged.';
+    END IF;
+    webhook_id := nextval('postrider.webhook_id_seq');
+    items := CASE WHEN verdict = 'verified' AND jsonb_typeof(items) = 'array' THEN items ELSE '[]' END;
+    IF verdict = 'verified' THEN
+        ended := postrider.webhook_items(number, webhook_id, items);
+    END IF;
+    INSERT INTO postrider.webhook (id, channel_no, received_at, method, query, headers, body, verdict, reason, items, state, result, payment_id)
+    OVERRIDING SYSTEM VALUE
+    VALUES (webhook_id, number, coalesce(received_at, now()), method, coalesce(query, ''), coalesce(headers, '{}'), coalesce(body, ''), verdict,
+            coalesce(reason, ''), items, CASE WHEN verdict = 'verified' THEN ended.state ELSE 'refused' END,
+            CASE WHEN verdict = 'verified' THEN ended.result ELSE left(reason, 2000) END, postrider.evidence_payment(number, items -> 0 -> 'evidence'));
+    result := CASE WHEN verdict = 'verified' THEN ended.result ELSE left(reason, 2000) END;
+    reply := CASE WHEN verdict <> 'verified' THEN 'refused'
+                  ELSE CASE ended.state WHEN 'orphan' THEN 'orphan' WHEN 'failed' THEN 'later' ELSE 'accepted' END END;
 END $$;
 
 ALTER FUNCTION postrider.webhook_receive(channel text, received_at timestamp with time zone, method text, query text, headers jsonb, body bytea, verdict text, reason text, items jsonb, OUT reply text, OUT webhook_id bigint, OUT result text) OWNER TO postrider_owner;
@@ -2671,9 +5523,29 @@ ALTER FUNCTION postrider.webhook_receive(channel text, received_at timestamp wit
 CREATE FUNCTION postrider.webhook_redrive(webhook_id bigint, OUT state text, OUT result text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+#variable_conflict use_variable
+DECLARE
+    w postrider.webhook;
+    ended record;
 BEGIN
-    RAISE feature_not_supported USING MESSAGE = 'webhook_redrive is not there yet';
+    SELECT x.* INTO w FROM postrider.webhook AS x WHERE x.id = webhook_id FOR NO KEY UPDATE;
+    state := w.state;
+    result := w.result;
+    IF w.state IS NULL OR w.state NOT IN ('orphan', 'failed', 'task') THEN
+        RETURN;
+    END IF;
+    ended := postrider.webhook_items(w.channel_no, w.id, w.items);
+    state := CASE WHEN ended.state IN ('applied', 'ignored') THEN 'applied' ELSE w.state END;
+    result := ended.result;
+    UPDATE postrider.webhook AS x SET state = state, result = result, tries = x.tries + 1, at = now(),
+           payment_id = coalesce(x.payment_id, postrider.evidence_payment(x.channel_no, x.items -> 0 -> 'evidence'))
+    WHERE x.id = w.id;
+    IF state = 'applied' THEN
+        DELETE FROM postrider.webhook_orphan AS o WHERE o.webhook_id = w.id;
+        PERFORM postrider.task_done('payment_callback', 'webhook:' || w.id, 'APPLIED', jsonb_build_object('result', result));
+    END IF;
 END $$;
 
 ALTER FUNCTION postrider.webhook_redrive(webhook_id bigint, OUT state text, OUT result text) OWNER TO postrider_owner;
@@ -2771,6 +5643,31 @@ CREATE TABLE postrider.attempt_default (
 );
 
 ALTER TABLE postrider.attempt_default OWNER TO postrider_owner;
+
+--
+-- Name: call_log; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.call_log (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    channel_no integer NOT NULL,
+    payment_id bigint NOT NULL,
+    refund_id bigint,
+    operation text NOT NULL,
+    attempt integer NOT NULL,
+    dispatched_at timestamp with time zone,
+    duration_ms integer,
+    http_status integer,
+    transport text,
+    status text,
+    action text,
+    reason text,
+    verdict text,
+    next text
+);
+
+ALTER TABLE postrider.call_log OWNER TO postrider_owner;
 
 --
 -- Name: outbox; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -2871,10 +5768,10 @@ CREATE TABLE postrider.worker (
 ALTER TABLE postrider.worker OWNER TO postrider_owner;
 
 --
--- Name: attempt_log; Type: VIEW; Schema: postrider; Owner: postrider_owner
+-- Name: notification_attempts; Type: VIEW; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE VIEW postrider.attempt_log AS
+CREATE VIEW postrider.notification_attempts AS
  SELECT 'notification'::text AS job_kind,
     (o.notify_id)::text AS subject,
     (a.try)::integer AS attempt,
@@ -2895,6 +5792,56 @@ CREATE VIEW postrider.attempt_log AS
      JOIN postrider.notification o ON ((o.id = a.outbox_id)))
      JOIN postrider.endpoint e ON (((e.id = a.endpoint) AND (e.merchant_id = o.merchant_id))))
      LEFT JOIN postrider.worker w ON ((w.no = a.worker)));
+
+ALTER TABLE postrider.notification_attempts OWNER TO postrider_owner;
+
+--
+-- Name: VIEW notification_attempts; Type: COMMENT; Schema: postrider; Owner: postrider_owner
+--
+
+COMMENT ON VIEW postrider.notification_attempts IS 'Every attempt. Look up by notify_id, merchant_id and order_no, or endpoint_id.';
+
+--
+-- Name: attempt_log; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.attempt_log AS
+ SELECT n.job_kind,
+    n.subject,
+    n.attempt,
+    n.started_at,
+    n.duration_ms,
+    n.outcome,
+    n.http_code,
+    n.error,
+    n.response,
+    n.notify_id,
+    n.endpoint_id,
+    n.merchant_id,
+    n.order_no,
+    n.worker,
+    n.recorded_at,
+    n.next_attempt_at
+   FROM postrider.notification_attempts n
+UNION ALL
+ SELECT l.operation AS job_kind,
+    (('payment '::text || l.payment_id) || COALESCE((' refund '::text || l.refund_id), ''::text)) AS subject,
+    l.attempt,
+    COALESCE(l.dispatched_at, l.at) AS started_at,
+    l.duration_ms,
+    l.verdict AS outcome,
+    l.http_status AS http_code,
+    COALESCE(NULLIF(l.transport, 'ok'::text), l.reason) AS error,
+    l.status AS response,
+    NULL::uuid AS notify_id,
+    NULL::bigint AS endpoint_id,
+    p.merchant_id,
+    p.order_no,
+    NULL::text AS worker,
+    l.at AS recorded_at,
+    NULL::timestamp with time zone AS next_attempt_at
+   FROM (postrider.call_log l
+     JOIN postrider.payment p ON ((p.id = l.payment_id)));
 
 ALTER TABLE postrider.attempt_log OWNER TO postrider_owner;
 
@@ -2946,45 +5893,6 @@ WITH (fillfactor='50');
 ALTER TABLE postrider.breaker_open OWNER TO postrider_owner;
 
 --
--- Name: call; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.call (
-    id bigint NOT NULL,
-    channel_no integer NOT NULL,
-    class smallint NOT NULL,
-    operation text NOT NULL,
-    payment_id bigint NOT NULL,
-    refund_id bigint,
-    due timestamp with time zone,
-    reason text NOT NULL,
-    salt bigint NOT NULL,
-    attempt integer DEFAULT 0 NOT NULL,
-    session uuid,
-    lease_until timestamp with time zone,
-    dispatched_at timestamp with time zone,
-    tries integer DEFAULT 0 NOT NULL,
-    polls integer DEFAULT 0 NOT NULL,
-    sooner integer DEFAULT 0 NOT NULL,
-    at_expiry boolean DEFAULT false NOT NULL,
-    failures integer DEFAULT 0 NOT NULL,
-    closes integer DEFAULT 0 NOT NULL,
-    closed_at timestamp with time zone,
-    settle_at timestamp with time zone,
-    born timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT call_check CHECK (((due IS NULL) = (lease_until IS NOT NULL))),
-    CONSTRAINT call_check1 CHECK ((class =
-CASE
-    WHEN (operation = ANY (ARRAY['query'::text, 'query_refund'::text, 'expire'::text])) THEN 1
-    ELSE 0
-END)),
-    CONSTRAINT call_operation_check CHECK ((operation = ANY (ARRAY['charge'::text, 'capture'::text, 'query'::text, 'refund'::text, 'query_refund'::text, 'close'::text, 'expire'::text])))
-)
-WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='20000');
-
-ALTER TABLE postrider.call OWNER TO postrider_owner;
-
---
 -- Name: call_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2996,31 +5904,6 @@ ALTER TABLE postrider.call ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
-
---
--- Name: call_log; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.call_log (
-    id bigint NOT NULL,
-    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    channel_no integer NOT NULL,
-    payment_id bigint NOT NULL,
-    refund_id bigint,
-    operation text NOT NULL,
-    attempt integer NOT NULL,
-    dispatched_at timestamp with time zone,
-    duration_ms integer,
-    http_status integer,
-    transport text,
-    status text,
-    action text,
-    reason text,
-    verdict text,
-    next text
-);
-
-ALTER TABLE postrider.call_log OWNER TO postrider_owner;
 
 --
 -- Name: call_log_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
@@ -3044,6 +5927,7 @@ CREATE TABLE postrider.call_session (
     pid integer NOT NULL,
     address text NOT NULL,
     started timestamp with time zone DEFAULT now() NOT NULL,
+    beat_at timestamp with time zone DEFAULT now() NOT NULL,
     ended timestamp with time zone
 );
 
@@ -3076,68 +5960,6 @@ CREATE TABLE postrider.cancelled (
 ALTER TABLE postrider.cancelled OWNER TO postrider_owner;
 
 --
--- Name: channel; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.channel (
-    id text NOT NULL,
-    no integer NOT NULL,
-    shard smallint NOT NULL,
-    version bigint DEFAULT 1 NOT NULL,
-    state text DEFAULT 'active'::text NOT NULL,
-    state_reason text,
-    state_at timestamp with time zone DEFAULT now() NOT NULL,
-    profile text NOT NULL,
-    base_url text NOT NULL,
-    account text DEFAULT ''::text NOT NULL,
-    livemode boolean DEFAULT true NOT NULL,
-    tls_ca text,
-    notify_url text,
-    match text[] NOT NULL,
-    failure_final boolean NOT NULL,
-    unit text NOT NULL,
-    exponents jsonb DEFAULT '{}'::jsonb NOT NULL,
-    not_found text NOT NULL,
-    not_found_grace_ms bigint NOT NULL,
-    settle_ms bigint NOT NULL,
-    rate_per_s double precision DEFAULT 0 NOT NULL,
-    burst integer DEFAULT 1 NOT NULL,
-    concurrency integer DEFAULT 8 NOT NULL,
-    polls text NOT NULL,
-    max_polls integer NOT NULL,
-    first_poll_ms bigint DEFAULT 60000 NOT NULL,
-    charge_retry text DEFAULT 'exponential-jitter:1s..6h*5'::text NOT NULL,
-    charge_tries integer DEFAULT 6 NOT NULL,
-    operations text[] NOT NULL,
-    number_max integer DEFAULT 64 NOT NULL,
-    expires_ms bigint DEFAULT 7200000 NOT NULL,
-    order_policy text DEFAULT 'single'::text NOT NULL,
-    late_money text DEFAULT 'refund'::text NOT NULL,
-    risk text DEFAULT 'fail'::text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT channel_base_url_check CHECK ((octet_length(base_url) <= 512)),
-    CONSTRAINT channel_burst_check CHECK ((burst > 0)),
-    CONSTRAINT channel_charge_tries_check CHECK (((charge_tries >= 1) AND (charge_tries <= 100))),
-    CONSTRAINT channel_concurrency_check CHECK (((concurrency >= 1) AND (concurrency <= 1000))),
-    CONSTRAINT channel_expires_ms_check CHECK ((expires_ms > 0)),
-    CONSTRAINT channel_first_poll_ms_check CHECK ((first_poll_ms >= 0)),
-    CONSTRAINT channel_id_check CHECK ((id ~ '^[A-Za-z0-9._-]{1,64}$'::text)),
-    CONSTRAINT channel_late_money_check CHECK ((late_money = ANY (ARRAY['refund'::text, 'person'::text]))),
-    CONSTRAINT channel_max_polls_check CHECK ((max_polls > 0)),
-    CONSTRAINT channel_not_found_check CHECK ((not_found = ANY (ARRAY['yet'::text, 'final'::text]))),
-    CONSTRAINT channel_not_found_grace_ms_check CHECK ((not_found_grace_ms >= 0)),
-    CONSTRAINT channel_number_max_check CHECK (((number_max >= 16) AND (number_max <= 255))),
-    CONSTRAINT channel_order_policy_check CHECK ((order_policy = ANY (ARRAY['single'::text, 'many'::text]))),
-    CONSTRAINT channel_rate_per_s_check CHECK ((rate_per_s >= (0)::double precision)),
-    CONSTRAINT channel_risk_check CHECK ((risk = ANY (ARRAY['fail'::text, 'person'::text]))),
-    CONSTRAINT channel_settle_ms_check CHECK ((settle_ms >= 0)),
-    CONSTRAINT channel_unit_check CHECK ((unit = ANY (ARRAY['minor'::text, 'major'::text])))
-);
-
-ALTER TABLE postrider.channel OWNER TO postrider_owner;
-
---
 -- Name: channel_no_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3164,6 +5986,89 @@ CREATE TABLE postrider.channel_parameter (
 );
 
 ALTER TABLE postrider.channel_parameter OWNER TO postrider_owner;
+
+--
+-- Name: channels; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.channels AS
+ SELECT c.id AS channel,
+    c.profile,
+    c.base_url,
+    c.account,
+    c.livemode,
+    c.state,
+    c.state_reason,
+    c.state_at,
+    c.version,
+    c.shard,
+    (c.tls_ca IS NOT NULL) AS private_ca,
+    c.notify_url,
+    c.match,
+    c.failure_final,
+    c.unit,
+    c.exponents,
+    c.not_found,
+    c.not_found_grace_ms,
+    c.settle_ms,
+    c.rate_per_s,
+    c.burst,
+    c.concurrency,
+    c.polls,
+    c.max_polls,
+    c.first_poll_ms,
+    c.charge_retry,
+    c.charge_tries,
+    c.operations,
+    c.number_max,
+    c.expires_ms,
+    c.order_policy,
+    c.late_money,
+    c.risk,
+    ARRAY( SELECT DISTINCT a.name
+           FROM postrider.channel_parameter a
+          WHERE (a.channel = c.id)
+          ORDER BY a.name) AS parameter_names,
+    c.created_at,
+    c.updated_at
+   FROM postrider.channel c;
+
+ALTER TABLE postrider.channels OWNER TO postrider_owner;
+
+--
+-- Name: compensation_tasks; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.compensation_tasks AS
+ SELECT t.task_no,
+    t.biz_type,
+    t.biz_id,
+    t.merchant_id,
+    t.order_no,
+    t.payment_id,
+    t.source,
+    t.difference_id,
+    t.state AS status,
+    t.retry_count,
+    t.retry_limit,
+    t.next_run_at,
+    t.last_run_at,
+    t.last_error_code,
+    t.last_error_message,
+    t.request,
+    t.result,
+    t.lock_owner,
+    t.locked_at,
+    t.closed_by,
+    t.conclusion,
+    t.before,
+    t.after,
+    t.follows,
+    t.created_at,
+    t.updated_at
+   FROM postrider.task t;
+
+ALTER TABLE postrider.compensation_tasks OWNER TO postrider_owner;
 
 --
 -- Name: dead; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -3510,6 +6415,19 @@ CREATE VIEW postrider.endpoints AS
 ALTER TABLE postrider.endpoints OWNER TO postrider_owner;
 
 --
+-- Name: evidence_rule; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.evidence_rule (
+    object text NOT NULL,
+    state text NOT NULL,
+    says text NOT NULL,
+    effect text NOT NULL
+);
+
+ALTER TABLE postrider.evidence_rule OWNER TO postrider_owner;
+
+--
 -- Name: fulfilment; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3524,6 +6442,21 @@ CREATE TABLE postrider.fulfilment (
 );
 
 ALTER TABLE postrider.fulfilment OWNER TO postrider_owner;
+
+--
+-- Name: fulfilments; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.fulfilments AS
+ SELECT f.merchant_id,
+    f.order_no,
+    f.state,
+    f.reference,
+    f.created_at,
+    f.updated_at
+   FROM postrider.fulfilment f;
+
+ALTER TABLE postrider.fulfilments OWNER TO postrider_owner;
 
 --
 -- Name: heartbeat; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -3554,27 +6487,6 @@ CREATE TABLE postrider.http_answer (
 ALTER TABLE postrider.http_answer OWNER TO postrider_owner;
 
 --
--- Name: http_key; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.http_key (
-    id bigint NOT NULL,
-    hash bytea NOT NULL,
-    kind text NOT NULL,
-    merchant_id text,
-    livemode boolean NOT NULL,
-    label text DEFAULT ''::text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone,
-    revoked_at timestamp with time zone,
-    CONSTRAINT http_key_check CHECK (((kind = 'merchant'::text) = (merchant_id IS NOT NULL))),
-    CONSTRAINT http_key_hash_check CHECK ((octet_length(hash) = 32)),
-    CONSTRAINT http_key_kind_check CHECK ((kind = ANY (ARRAY['application'::text, 'merchant'::text])))
-);
-
-ALTER TABLE postrider.http_key OWNER TO postrider_owner;
-
---
 -- Name: http_key_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3586,6 +6498,23 @@ ALTER TABLE postrider.http_key ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY 
     NO MAXVALUE
     CACHE 1
 );
+
+--
+-- Name: http_keys; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.http_keys AS
+ SELECT k.id AS key_id,
+    k.kind,
+    k.merchant_id,
+    k.livemode,
+    k.label,
+    k.created_at,
+    k.expires_at,
+    k.revoked_at
+   FROM postrider.http_key k;
+
+ALTER TABLE postrider.http_keys OWNER TO postrider_owner;
 
 --
 -- Name: idempotency; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -3601,6 +6530,23 @@ CREATE TABLE postrider.idempotency (
 );
 
 ALTER TABLE postrider.idempotency OWNER TO postrider_owner;
+
+--
+-- Name: manual_actions; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.manual_actions AS
+ SELECT a.id AS action_id,
+    a.at,
+    a.actor,
+    a.action,
+    a.subject,
+    a.reason,
+    a.detail
+   FROM postrider.audit a
+  WHERE (a.action ~ '^(payment|refund|task|channel|webhook|key)[.]'::text);
+
+ALTER TABLE postrider.manual_actions OWNER TO postrider_owner;
 
 --
 -- Name: merchant; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -3704,10 +6650,10 @@ ALTER TABLE postrider.notification_status OWNER TO postrider_owner;
 COMMENT ON VIEW postrider.notification_status IS 'One row per delivery. status: pending, delivered, dead, cancelled. A try under way shows as new or retrying.';
 
 --
--- Name: order_timeline; Type: VIEW; Schema: postrider; Owner: postrider_owner
+-- Name: notification_timeline; Type: VIEW; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE VIEW postrider.order_timeline AS
+CREATE VIEW postrider.notification_timeline AS
  SELECT o.merchant_id,
     o.order_no,
     o.at,
@@ -3749,6 +6695,127 @@ UNION ALL
     jsonb_build_object('notify_id', o.notify_id, 'endpoint_id', c.endpoint, 'reason', c.reason) AS detail
    FROM (postrider.cancelled c
      JOIN postrider.notification o ON (((o.id = c.outbox_id) AND (o.at = c.outbox_at))));
+
+ALTER TABLE postrider.notification_timeline OWNER TO postrider_owner;
+
+--
+-- Name: payment_history; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.payment_history (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    payment_id bigint NOT NULL,
+    refund_id bigint,
+    source text NOT NULL,
+    event_id text,
+    verdict text NOT NULL,
+    from_state text,
+    to_state text,
+    version bigint,
+    evidence jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
+ALTER TABLE postrider.payment_history OWNER TO postrider_owner;
+
+--
+-- Name: task_log; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.task_log (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    task_id bigint NOT NULL,
+    from_state text NOT NULL,
+    to_state text NOT NULL,
+    who text NOT NULL,
+    reason text NOT NULL,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
+ALTER TABLE postrider.task_log OWNER TO postrider_owner;
+
+--
+-- Name: webhook; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.webhook (
+    id bigint NOT NULL,
+    channel_no integer NOT NULL,
+    received_at timestamp with time zone NOT NULL,
+    method text NOT NULL,
+    query text DEFAULT ''::text NOT NULL,
+    headers jsonb NOT NULL,
+    body bytea NOT NULL,
+    verdict text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    items jsonb DEFAULT '[]'::jsonb NOT NULL,
+    state text NOT NULL,
+    result text DEFAULT ''::text NOT NULL,
+    tries integer DEFAULT 0 NOT NULL,
+    payment_id bigint,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE postrider.webhook OWNER TO postrider_owner;
+
+--
+-- Name: order_timeline; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.order_timeline AS
+ SELECT n.merchant_id,
+    n.order_no,
+    n.at,
+    n.kind,
+    n.detail
+   FROM postrider.notification_timeline n
+UNION ALL
+ SELECT p.merchant_id,
+    p.order_no,
+    p.created_at AS at,
+    'payment.created'::text AS kind,
+    jsonb_build_object('payment_id', p.id, 'channel', p.channel, 'amount', p.amount_minor, 'currency', p.currency, 'app_ref', p.app_ref) AS detail
+   FROM postrider.payment p
+UNION ALL
+ SELECT p.merchant_id,
+    p.order_no,
+    h.at,
+    'payment.evidence'::text AS kind,
+    jsonb_build_object('payment_id', p.id, 'refund_id', h.refund_id, 'source', h.source, 'verdict', h.verdict, 'from', h.from_state, 'to', h.to_state, 'version', h.version, 'status', (h.evidence ->> 'status'::text), 'reason', (h.evidence ->> 'reason'::text)) AS detail
+   FROM (postrider.payment p
+     JOIN postrider.payment_history h ON ((h.payment_id = p.id)))
+UNION ALL
+ SELECT p.merchant_id,
+    p.order_no,
+    l.at,
+    ('payment.'::text || l.operation) AS kind,
+    jsonb_build_object('payment_id', p.id, 'refund_id', l.refund_id, 'attempt', l.attempt, 'http_code', l.http_status, 'duration_ms', l.duration_ms, 'status', l.status, 'reason', l.reason, 'verdict', l.verdict, 'next', l.next) AS detail
+   FROM (postrider.payment p
+     JOIN postrider.call_log l ON ((l.payment_id = p.id)))
+UNION ALL
+ SELECT p.merchant_id,
+    p.order_no,
+    w.received_at AS at,
+    ('webhook.'::text || w.state) AS kind,
+    jsonb_build_object('webhook_id', w.id, 'payment_id', p.id, 'result', w.result) AS detail
+   FROM (postrider.payment p
+     JOIN postrider.webhook w ON ((w.payment_id = p.id)))
+UNION ALL
+ SELECT t.merchant_id,
+    t.order_no,
+    l.at,
+    ('task.'::text || lower(l.to_state)) AS kind,
+    jsonb_build_object('task_no', t.task_no, 'biz_type', t.biz_type, 'who', l.who, 'reason', l.reason, 'from', l.from_state) AS detail
+   FROM (postrider.task t
+     JOIN postrider.task_log l ON ((l.task_id = t.id)))
+UNION ALL
+ SELECT f.merchant_id,
+    f.order_no,
+    f.updated_at AS at,
+    ('fulfilment.'::text || f.state) AS kind,
+    jsonb_build_object('reference', f.reference) AS detail
+   FROM postrider.fulfilment f;
 
 ALTER TABLE postrider.order_timeline OWNER TO postrider_owner;
 
@@ -3793,6 +6860,20 @@ ALTER TABLE postrider.outbox ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 );
 
 --
+-- Name: outcome_rule; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.outcome_rule (
+    operation text NOT NULL,
+    answer text NOT NULL,
+    phase text NOT NULL,
+    step text NOT NULL,
+    why text NOT NULL
+);
+
+ALTER TABLE postrider.outcome_rule OWNER TO postrider_owner;
+
+--
 -- Name: partition; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3806,60 +6887,6 @@ CREATE TABLE postrider.partition (
 );
 
 ALTER TABLE postrider.partition OWNER TO postrider_owner;
-
---
--- Name: payment; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.payment (
-    id bigint NOT NULL,
-    merchant_id text NOT NULL,
-    order_no text NOT NULL,
-    channel text NOT NULL,
-    channel_no integer NOT NULL,
-    intent text DEFAULT '1'::text NOT NULL,
-    state text NOT NULL,
-    manual boolean DEFAULT false NOT NULL,
-    manual_reason text,
-    amount_minor bigint NOT NULL,
-    currency text NOT NULL,
-    captured_minor bigint DEFAULT 0 NOT NULL,
-    refunded_minor bigint DEFAULT 0 NOT NULL,
-    refunded_seen bigint DEFAULT 0 NOT NULL,
-    version bigint NOT NULL,
-    gateway_reference text,
-    request_no text,
-    request text DEFAULT '{}'::text NOT NULL,
-    webhook_url text,
-    app_ref text,
-    notify_url text,
-    priority smallint,
-    extra jsonb DEFAULT '{}'::jsonb NOT NULL,
-    on_expiry text DEFAULT 'close'::text NOT NULL,
-    livemode boolean DEFAULT true NOT NULL,
-    single boolean NOT NULL,
-    failure_code text,
-    failure_message text,
-    next_action_kind text,
-    next_action text,
-    paid_before boolean DEFAULT false NOT NULL,
-    occurred_at timestamp with time zone,
-    paid_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    sent_at timestamp with time zone,
-    final_at timestamp with time zone,
-    ended_by text,
-    webhook_ms bigint,
-    notify_id uuid,
-    args_hash bytea NOT NULL,
-    CONSTRAINT payment_amount_minor_check CHECK (((amount_minor >= 0) AND (amount_minor <= '9007199254740991'::bigint))),
-    CONSTRAINT payment_on_expiry_check CHECK ((on_expiry = ANY (ARRAY['close'::text, 'manual'::text])))
-)
-WITH (fillfactor='80');
-
-ALTER TABLE postrider.payment OWNER TO postrider_owner;
 
 --
 -- Name: payment_event; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -3894,24 +6921,53 @@ ALTER TABLE postrider.payment_event ALTER COLUMN seq ADD GENERATED ALWAYS AS IDE
 );
 
 --
--- Name: payment_history; Type: TABLE; Schema: postrider; Owner: postrider_owner
+-- Name: payment_events; Type: VIEW; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE TABLE postrider.payment_history (
-    id bigint NOT NULL,
-    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    payment_id bigint NOT NULL,
-    refund_id bigint,
-    source text NOT NULL,
-    event_id text,
-    verdict text NOT NULL,
-    from_state text,
-    to_state text,
-    version bigint,
-    evidence jsonb DEFAULT '{}'::jsonb NOT NULL
-);
+CREATE VIEW postrider.payment_events AS
+ SELECT v.seq,
+    v.at,
+    v.payment_id,
+    v.refund_id,
+    p.merchant_id,
+    p.order_no,
+    p.app_ref,
+    v.event,
+    v.state,
+    v.status,
+    v.version,
+    COALESCE(((v.detail ->> 'amount'::text))::bigint, p.amount_minor) AS amount_minor,
+    p.currency,
+    p.livemode,
+    v.detail
+   FROM (postrider.payment_event v
+     JOIN postrider.payment p ON ((p.id = v.payment_id)))
+  WHERE (v.tx < pg_snapshot_xmin(pg_current_snapshot()));
 
-ALTER TABLE postrider.payment_history OWNER TO postrider_owner;
+ALTER TABLE postrider.payment_events OWNER TO postrider_owner;
+
+--
+-- Name: payment_evidence; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.payment_evidence AS
+ SELECT h.id AS history_id,
+    h.at,
+    h.payment_id,
+    h.refund_id,
+    p.merchant_id,
+    p.order_no,
+    h.source,
+    h.event_id,
+    h.verdict,
+    h.from_state,
+    h.to_state,
+    h.version,
+    h.evidence
+   FROM (postrider.payment_history h
+     JOIN postrider.payment p ON ((p.id = h.payment_id)));
+
+ALTER TABLE postrider.payment_evidence OWNER TO postrider_owner;
 
 --
 -- Name: payment_history_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
@@ -3938,6 +6994,64 @@ ALTER TABLE postrider.payment ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+--
+-- Name: payment_status; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.payment_status AS
+ SELECT p.id AS payment_id,
+    p.merchant_id,
+    p.order_no,
+    p.channel,
+    p.gateway_reference,
+    p.app_ref,
+    p.state,
+    postrider.published_status(p.state, p.manual, p.amount_minor, p.captured_minor, p.refunded_minor, (EXISTS ( SELECT
+           FROM postrider.refund r
+          WHERE ((r.payment_id = p.id) AND (r.state = ANY (ARRAY['created'::text, 'processing'::text]))))), (EXISTS ( SELECT
+           FROM postrider.dispute d
+          WHERE ((d.payment_id = p.id) AND (d.state <> 'won'::text))))) AS status,
+    p.amount_minor,
+    p.currency,
+    p.captured_minor,
+    p.refunded_minor,
+    p.version,
+    p.failure_code,
+        CASE
+            WHEN ((p.state = 'processing'::text) AND (p.next_action IS NOT NULL)) THEN jsonb_build_object('kind', p.next_action_kind, 'value', p.next_action)
+            ELSE NULL::jsonb
+        END AS next_action,
+    p.created_at,
+    p.updated_at,
+    p.expires_at,
+    COALESCE(k.due, k.lease_until) AS next_poll_at,
+    COALESCE(k.attempt, ( SELECT (count(*))::integer AS count
+           FROM postrider.call_log l
+          WHERE ((l.payment_id = p.id) AND (l.refund_id IS NULL)))) AS attempts,
+        CASE
+            WHEN p.manual THEN p.manual_reason
+            ELSE NULL::text
+        END AS manual_reason,
+    p.livemode,
+    p.failure_message,
+    p.request_no,
+    p.final_at,
+    p.ended_by,
+    p.paid_at,
+    k.operation AS next_operation,
+    k.reason AS next_reason
+   FROM (postrider.payment p
+     LEFT JOIN LATERAL ( SELECT x.due,
+            x.lease_until,
+            x.attempt,
+            x.operation,
+            x.reason
+           FROM postrider.call x
+          WHERE ((x.payment_id = p.id) AND (x.refund_id IS NULL))
+         LIMIT 1) k ON (true));
+
+ALTER TABLE postrider.payment_status OWNER TO postrider_owner;
 
 --
 -- Name: priority_rule; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -3985,35 +7099,6 @@ ALTER TABLE postrider.redrive ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 );
 
 --
--- Name: refund; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.refund (
-    id bigint NOT NULL,
-    payment_id bigint NOT NULL,
-    refund_no text NOT NULL,
-    amount_minor bigint NOT NULL,
-    reason text,
-    origin text DEFAULT 'application'::text NOT NULL,
-    state text NOT NULL,
-    manual boolean DEFAULT false NOT NULL,
-    manual_reason text,
-    gateway_no text,
-    gateway_reference text,
-    failure_code text,
-    failure_message text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    sent_at timestamp with time zone,
-    final_at timestamp with time zone,
-    CONSTRAINT refund_amount_minor_check CHECK (((amount_minor >= 1) AND (amount_minor <= '9007199254740991'::bigint))),
-    CONSTRAINT refund_origin_check CHECK ((origin = ANY (ARRAY['application'::text, 'late_money'::text, 'gateway'::text])))
-)
-WITH (fillfactor='80');
-
-ALTER TABLE postrider.refund OWNER TO postrider_owner;
-
---
 -- Name: refund_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -4025,6 +7110,48 @@ ALTER TABLE postrider.refund ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+--
+-- Name: refund_status; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.refund_status AS
+ SELECT r.id AS refund_id,
+    r.payment_id,
+    p.merchant_id,
+    p.order_no,
+    p.channel,
+    r.refund_no,
+    r.gateway_reference,
+    r.amount_minor,
+    p.currency,
+    r.state,
+        CASE
+            WHEN ((r.state = 'processing'::text) AND r.manual) THEN 'unknown'::text
+            ELSE r.state
+        END AS status,
+    r.origin,
+    r.reason,
+    r.failure_code,
+    r.failure_message,
+        CASE
+            WHEN r.manual THEN r.manual_reason
+            ELSE NULL::text
+        END AS manual_reason,
+    r.created_at,
+    r.updated_at,
+    r.sent_at,
+    r.final_at,
+    COALESCE(k.due, k.lease_until) AS next_poll_at
+   FROM ((postrider.refund r
+     JOIN postrider.payment p ON ((p.id = r.payment_id)))
+     LEFT JOIN LATERAL ( SELECT x.due,
+            x.lease_until
+           FROM postrider.call x
+          WHERE (x.refund_id = r.id)
+         LIMIT 1) k ON (true));
+
+ALTER TABLE postrider.refund_status OWNER TO postrider_owner;
 
 --
 -- Name: session; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -4055,46 +7182,48 @@ CREATE TABLE postrider.shard (
 ALTER TABLE postrider.shard OWNER TO postrider_owner;
 
 --
--- Name: task; Type: TABLE; Schema: postrider; Owner: postrider_owner
+-- Name: transition; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE TABLE postrider.task (
-    id bigint NOT NULL,
-    task_no text NOT NULL,
-    biz_type text NOT NULL,
-    biz_id text NOT NULL,
-    merchant_id text,
-    order_no text,
-    payment_id bigint,
-    source text NOT NULL,
-    difference_id bigint,
-    state text NOT NULL,
-    retry_count integer DEFAULT 0 NOT NULL,
-    retry_limit integer DEFAULT 10 NOT NULL,
-    next_run_at timestamp with time zone,
-    last_run_at timestamp with time zone,
-    last_error_code text,
-    last_error_message text,
-    request jsonb DEFAULT '{}'::jsonb NOT NULL,
-    result jsonb DEFAULT '{}'::jsonb NOT NULL,
-    lock_owner text,
-    lock_token uuid,
-    locked_at timestamp with time zone,
-    moved_by text NOT NULL,
-    move_reason text DEFAULT ''::text NOT NULL,
-    closed_by text,
-    conclusion text,
-    before jsonb,
-    after jsonb,
-    follows text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT task_biz_id_check CHECK (((length(biz_id) >= 1) AND (length(biz_id) <= 128))),
-    CONSTRAINT task_biz_type_check CHECK ((biz_type ~ '^[a-z0-9_]{1,64}$'::text)),
-    CONSTRAINT task_source_check CHECK ((source = ANY (ARRAY['callback_failure'::text, 'difference'::text, 'person'::text, 'inspection'::text, 'application'::text])))
+CREATE TABLE postrider.transition (
+    object text NOT NULL,
+    from_state text NOT NULL,
+    to_state text NOT NULL,
+    why text NOT NULL
 );
 
-ALTER TABLE postrider.task OWNER TO postrider_owner;
+ALTER TABLE postrider.transition OWNER TO postrider_owner;
+
+--
+-- Name: state_rules; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.state_rules AS
+ SELECT 'transition'::text AS kind,
+    t.object,
+    t.from_state AS "when",
+    ''::text AS says,
+    t.to_state AS "then",
+    t.why
+   FROM postrider.transition t
+UNION ALL
+ SELECT 'evidence'::text AS kind,
+    r.object,
+    r.state AS "when",
+    r.says,
+    r.effect AS "then",
+    ''::text AS why
+   FROM postrider.evidence_rule r
+UNION ALL
+ SELECT 'outcome'::text AS kind,
+    o.operation AS object,
+    o.phase AS "when",
+    o.answer AS says,
+    o.step AS "then",
+    o.why
+   FROM postrider.outcome_rule o;
+
+ALTER TABLE postrider.state_rules OWNER TO postrider_owner;
 
 --
 -- Name: task_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
@@ -4110,21 +7239,17 @@ ALTER TABLE postrider.task ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 );
 
 --
--- Name: task_log; Type: TABLE; Schema: postrider; Owner: postrider_owner
+-- Name: task_key; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE TABLE postrider.task_log (
-    id bigint NOT NULL,
-    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    task_id bigint NOT NULL,
-    from_state text NOT NULL,
-    to_state text NOT NULL,
-    who text NOT NULL,
-    reason text NOT NULL,
-    detail jsonb DEFAULT '{}'::jsonb NOT NULL
+CREATE TABLE postrider.task_key (
+    merchant_id text NOT NULL,
+    key text NOT NULL,
+    args_hash bytea NOT NULL,
+    task_no text
 );
 
-ALTER TABLE postrider.task_log OWNER TO postrider_owner;
+ALTER TABLE postrider.task_key OWNER TO postrider_owner;
 
 --
 -- Name: task_log_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
@@ -4140,43 +7265,6 @@ ALTER TABLE postrider.task_log ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY 
 );
 
 --
--- Name: transition; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.transition (
-    object text NOT NULL,
-    from_state text NOT NULL,
-    to_state text NOT NULL,
-    why text NOT NULL
-);
-
-ALTER TABLE postrider.transition OWNER TO postrider_owner;
-
---
--- Name: webhook; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.webhook (
-    id bigint NOT NULL,
-    channel_no integer NOT NULL,
-    received_at timestamp with time zone NOT NULL,
-    method text NOT NULL,
-    query text DEFAULT ''::text NOT NULL,
-    headers jsonb NOT NULL,
-    body bytea NOT NULL,
-    verdict text NOT NULL,
-    reason text DEFAULT ''::text NOT NULL,
-    items jsonb DEFAULT '[]'::jsonb NOT NULL,
-    state text NOT NULL,
-    result text DEFAULT ''::text NOT NULL,
-    tries integer DEFAULT 0 NOT NULL,
-    payment_id bigint,
-    at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-ALTER TABLE postrider.webhook OWNER TO postrider_owner;
-
---
 -- Name: webhook_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -4188,6 +7276,33 @@ ALTER TABLE postrider.webhook ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+--
+-- Name: webhook_journal; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.webhook_journal AS
+ SELECT w.id AS webhook_id,
+    c.id AS channel,
+    w.received_at,
+    w.method,
+    w.query,
+    octet_length(w.body) AS bytes,
+    w.verdict,
+    w.reason,
+    w.state AS status,
+    w.result,
+    w.tries,
+    jsonb_array_length(w.items) AS items,
+    w.payment_id,
+    p.merchant_id,
+    p.order_no,
+    w.at AS updated_at
+   FROM ((postrider.webhook w
+     JOIN postrider.channel c ON ((c.no = w.channel_no)))
+     LEFT JOIN postrider.payment p ON ((p.id = w.payment_id)));
+
+ALTER TABLE postrider.webhook_journal OWNER TO postrider_owner;
 
 --
 -- Name: webhook_key; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -4339,6 +7454,13 @@ ALTER TABLE ONLY postrider.endpoint
     ADD CONSTRAINT endpoint_pkey PRIMARY KEY (id);
 
 --
+-- Name: evidence_rule evidence_rule_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.evidence_rule
+    ADD CONSTRAINT evidence_rule_pkey PRIMARY KEY (object, state, says);
+
+--
 -- Name: fulfilment fulfilment_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -4393,6 +7515,13 @@ ALTER TABLE ONLY postrider.job
 
 ALTER TABLE ONLY postrider.merchant
     ADD CONSTRAINT merchant_pkey PRIMARY KEY (id);
+
+--
+-- Name: outcome_rule outcome_rule_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.outcome_rule
+    ADD CONSTRAINT outcome_rule_pkey PRIMARY KEY (operation, answer, phase);
 
 --
 -- Name: partition partition_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -4470,6 +7599,13 @@ ALTER TABLE ONLY postrider.setting
 
 ALTER TABLE ONLY postrider.shard
     ADD CONSTRAINT shard_pkey PRIMARY KEY (no);
+
+--
+-- Name: task_key task_key_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.task_key
+    ADD CONSTRAINT task_key_pkey PRIMARY KEY (merchant_id, key);
 
 --
 -- Name: task_log task_log_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -5189,6 +8325,102 @@ GRANT ALL ON FUNCTION postrider.breaker_force(who text, id bigint, forced text, 
 GRANT ALL ON FUNCTION postrider.breaker_force(who text, id bigint, forced text, reason text) TO postrider_console;
 
 --
+-- Name: FUNCTION call_apply(result jsonb, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_apply(result jsonb, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION call_fence(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_fence(session uuid) FROM PUBLIC;
+
+--
+-- Name: COLUMN call.id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(id) ON TABLE postrider.call TO postrider_console;
+
+--
+-- Name: COLUMN call.channel_no; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(channel_no) ON TABLE postrider.call TO postrider_console;
+
+--
+-- Name: COLUMN call.class; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(class) ON TABLE postrider.call TO postrider_console;
+
+--
+-- Name: COLUMN call.operation; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(operation) ON TABLE postrider.call TO postrider_console;
+
+--
+-- Name: COLUMN call.payment_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(payment_id) ON TABLE postrider.call TO postrider_console;
+
+--
+-- Name: COLUMN call.refund_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(refund_id) ON TABLE postrider.call TO postrider_console;
+
+--
+-- Name: COLUMN call.due; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(due) ON TABLE postrider.call TO postrider_console;
+
+--
+-- Name: COLUMN call.reason; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(reason) ON TABLE postrider.call TO postrider_console;
+
+--
+-- Name: COLUMN call.session; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(session) ON TABLE postrider.call TO postrider_console;
+
+--
+-- Name: COLUMN call.lease_until; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(lease_until) ON TABLE postrider.call TO postrider_console;
+
+--
+-- Name: COLUMN call.dispatched_at; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(dispatched_at) ON TABLE postrider.call TO postrider_console;
+
+--
+-- Name: FUNCTION call_follow(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_follow(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) FROM PUBLIC;
+
+--
+-- Name: FUNCTION call_put(p postrider.payment, refund_id bigint, operation text, delay interval, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_put(p postrider.payment, refund_id bigint, operation text, delay interval, reason text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION call_refuse(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_refuse(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) FROM PUBLIC;
+
+--
 -- Name: FUNCTION call_session_beat(session uuid, OUT alive boolean, OUT target integer, OUT owned integer); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -5203,6 +8435,12 @@ REVOKE ALL ON FUNCTION postrider.call_session_end(session uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.call_session_end(session uuid) TO postrider_gateway_scheduler;
 
 --
+-- Name: FUNCTION call_session_key(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_session_key(session uuid) FROM PUBLIC;
+
+--
 -- Name: FUNCTION call_session_open(address text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -5215,6 +8453,12 @@ GRANT ALL ON FUNCTION postrider.call_session_open(address text) TO postrider_gat
 
 REVOKE ALL ON FUNCTION postrider.call_shards(session uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.call_shards(session uuid) TO postrider_gateway_scheduler;
+
+--
+-- Name: FUNCTION call_shards_free(session uuid, nos smallint[]); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_shards_free(session uuid, nos smallint[]) FROM PUBLIC;
 
 --
 -- Name: FUNCTION call_shards_release(session uuid, nos smallint[]); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -5289,10 +8533,81 @@ GRANT ALL ON FUNCTION postrider.cancel_payment(payment_id bigint, reason text) T
 GRANT ALL ON FUNCTION postrider.cancel_payment(payment_id bigint, reason text) TO postrider_console;
 
 --
+-- Name: FUNCTION channel_add(who text, id text, settings jsonb, parameters jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_add(who text, id text, settings jsonb, parameters jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.channel_add(who text, id text, settings jsonb, parameters jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION channel_before(); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.channel_before() FROM PUBLIC;
+
+--
+-- Name: FUNCTION channel_locked(id text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_locked(id text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION channel_maintain(who text, id text, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_maintain(who text, id text, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.channel_maintain(who text, id text, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION channel_move(who text, id text, action text, state text, reason text, detail jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_move(who text, id text, action text, state text, reason text, detail jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION channel_parameters(channel text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_parameters(channel text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION channel_parameters_set(channel text, parameters jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_parameters_set(channel text, parameters jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION channel_patch(c postrider.channel, settings jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_patch(c postrider.channel, settings jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION channel_pause(who text, id text, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_pause(who text, id text, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.channel_pause(who text, id text, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION channel_resume(who text, id text, reason text, test jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_resume(who text, id text, reason text, test jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.channel_resume(who text, id text, reason text, test jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION channel_set(who text, id text, settings jsonb, parameters jsonb, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_set(who text, id text, settings jsonb, parameters jsonb, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.channel_set(who text, id text, settings jsonb, parameters jsonb, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION channel_stop(c postrider.channel, e jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_stop(c postrider.channel, e jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION check_invariants(since timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -5300,6 +8615,19 @@ REVOKE ALL ON FUNCTION postrider.channel_before() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.check_invariants(since timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.check_invariants(since timestamp with time zone) TO postrider_console;
+
+--
+-- Name: FUNCTION check_notifications(since timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.check_notifications(since timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.check_notifications(since timestamp with time zone) TO postrider_console;
+
+--
+-- Name: FUNCTION check_payments(since timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.check_payments(since timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION configure(priority jsonb, retry_notification text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -5348,6 +8676,12 @@ GRANT ALL ON FUNCTION postrider.dead_redrive(who text, reason text, filter jsonb
 
 REVOKE ALL ON FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.dead_scan(threshold bigint, OUT open_letters bigint) TO postrider_dead_letter;
+
+--
+-- Name: FUNCTION dispute_apply(p postrider.payment, source text, e jsonb, event_id text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.dispute_apply(p postrider.payment, source text, e jsonb, event_id text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION duration_ms(text text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -5566,6 +8900,36 @@ REVOKE ALL ON FUNCTION postrider.ensure_partitions(ahead integer, retention inte
 GRANT ALL ON FUNCTION postrider.ensure_partitions(ahead integer, retention interval) TO postrider_dead_letter;
 
 --
+-- Name: FUNCTION evidence_compare(c postrider.channel, p postrider.payment, r postrider.refund, e jsonb, lenient boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.evidence_compare(c postrider.channel, p postrider.payment, r postrider.refund, e jsonb, lenient boolean) FROM PUBLIC;
+
+--
+-- Name: FUNCTION evidence_numbers(e jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.evidence_numbers(e jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION evidence_payment(channel_no integer, e jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.evidence_payment(channel_no integer, e jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION evidence_says(e jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.evidence_says(e jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION expiry_of(c postrider.channel, given timestamp with time zone, options jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.expiry_of(c postrider.channel, given timestamp with time zone, options jsonb) FROM PUBLIC;
+
+--
 -- Name: FUNCTION finish_rotations(); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -5605,11 +8969,23 @@ REVOKE ALL ON FUNCTION postrider.heartbeat(session uuid, beat bigint, low bigint
 GRANT ALL ON FUNCTION postrider.heartbeat(session uuid, beat bigint, low bigint[], OUT alive boolean, OUT target integer, OUT owned integer) TO postrider_scheduler;
 
 --
+-- Name: FUNCTION history_add(p postrider.payment, refund_id bigint, source text, event_id text, verdict text, from_state text, to_state text, evidence jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.history_add(p postrider.payment, refund_id bigint, source text, event_id text, verdict text, from_state text, to_state text, evidence jsonb) FROM PUBLIC;
+
+--
 -- Name: FUNCTION host_ok(host text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.host_ok(host text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.host_ok(host text) TO postrider_relay;
+
+--
+-- Name: FUNCTION http_do(k postrider.http_key, operation text, a jsonb, OUT status integer, OUT body jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.http_do(k postrider.http_key, operation text, a jsonb, OUT status integer, OUT body jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION http_key_check(hash bytea); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -5647,6 +9023,12 @@ REVOKE ALL ON FUNCTION postrider.ingress_channels(known text[], versions bigint[
 GRANT ALL ON FUNCTION postrider.ingress_channels(known text[], versions bigint[]) TO postrider_ingress;
 
 --
+-- Name: FUNCTION intent_key(merchant_id text, order_no text, channel text, business text, intent text, number_max integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.intent_key(merchant_id text, order_no text, channel text, business text, intent text, number_max integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION ipv6_ok(address text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -5659,6 +9041,26 @@ GRANT ALL ON FUNCTION postrider.ipv6_ok(address text) TO postrider_relay;
 
 REVOKE ALL ON FUNCTION postrider.is_moved(class smallint, tx xid8, id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.is_moved(class smallint, tx xid8, id bigint) TO postrider_console;
+
+--
+-- Name: FUNCTION json_time(at timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.json_time(at timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION key_create(who text, hash bytea, kind text, merchant_id text, livemode boolean, label text, expires_at timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.key_create(who text, hash bytea, kind text, merchant_id text, livemode boolean, label text, expires_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.key_create(who text, hash bytea, kind text, merchant_id text, livemode boolean, label text, expires_at timestamp with time zone) TO postrider_console;
+
+--
+-- Name: FUNCTION key_revoke(who text, id bigint, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.key_revoke(who text, id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.key_revoke(who text, id bigint, reason text) TO postrider_console;
 
 --
 -- Name: FUNCTION merchant_add(who text, id text, tier text, email text, url text, secret bytea, settings jsonb, endpoint_name text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -5680,11 +9082,36 @@ REVOKE ALL ON FUNCTION postrider.merchant_before() FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.merchant_check() FROM PUBLIC;
 
 --
+-- Name: FUNCTION merchant_order(merchant_id text, order_no text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.merchant_order(merchant_id text, order_no text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.merchant_order(merchant_id text, order_no text) TO postrider_console;
+
+--
 -- Name: FUNCTION merchant_set(who text, id text, settings jsonb, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.merchant_set(who text, id text, settings jsonb, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.merchant_set(who text, id text, settings jsonb, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION minor_of(e jsonb, name text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.minor_of(e jsonb, name text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION money_too_many(c postrider.channel, p postrider.payment, kind text, amount bigint, evidence jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.money_too_many(c postrider.channel, p postrider.payment, kind text, amount bigint, evidence jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION notification_resend(k postrider.http_key, notify_id text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.notification_resend(k postrider.http_key, notify_id text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION notify_endpoint_id(merchant_id text, origin text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -5708,10 +9135,121 @@ REVOKE ALL ON FUNCTION postrider.open_session(address text, OUT id uuid, OUT loc
 GRANT ALL ON FUNCTION postrider.open_session(address text, OUT id uuid, OUT lock_key bigint) TO postrider_scheduler;
 
 --
+-- Name: FUNCTION order_refuse(order_no text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.order_refuse(order_no text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION outcome_answer(c postrider.channel, p postrider.payment, k postrider.call, verdict text, e jsonb, ending boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.outcome_answer(c postrider.channel, p postrider.payment, k postrider.call, verdict text, e jsonb, ending boolean) FROM PUBLIC;
+
+--
+-- Name: FUNCTION outcome_delay(c postrider.channel, p postrider.payment, k postrider.call, step text, e jsonb, next_ms bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.outcome_delay(c postrider.channel, p postrider.payment, k postrider.call, step text, e jsonb, next_ms bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION outcome_step(c postrider.channel, p postrider.payment, k postrider.call, answer text, step text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.outcome_step(c postrider.channel, p postrider.payment, k postrider.call, answer text, step text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION payment_adopt(payment_id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_adopt(payment_id bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION payment_apply(c postrider.channel, p postrider.payment, source text, e jsonb, event_id text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_apply(c postrider.channel, p postrider.payment, source text, e jsonb, event_id text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION payment_before(); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.payment_before() FROM PUBLIC;
+
+--
+-- Name: FUNCTION payment_check(merchant_id text, order_no text, channel text, reference text, amount_minor bigint, currency text, request jsonb, options jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_check(merchant_id text, order_no text, channel text, reference text, amount_minor bigint, currency text, request jsonb, options jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION payment_decide(who text, payment_id bigint, state text, evidence jsonb, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_decide(who text, payment_id bigint, state text, evidence jsonb, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.payment_decide(who text, payment_id bigint, state text, evidence jsonb, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION payment_follow(c postrider.channel, former postrider.payment, p postrider.payment, effect text, e jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_follow(c postrider.channel, former postrider.payment, p postrider.payment, effect text, e jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION payment_hook(p postrider.payment, hook text, fed jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_hook(p postrider.payment, hook text, fed jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION payment_insert(c postrider.channel, merchant_id text, order_no text, reference text, request_no text, amount_minor bigint, currency text, request jsonb, expires timestamp with time zone, options jsonb, args bytea, OUT id bigint, OUT fresh boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_insert(c postrider.channel, merchant_id text, order_no text, reference text, request_no text, amount_minor bigint, currency text, request jsonb, expires timestamp with time zone, options jsonb, args bytea, OUT id bigint, OUT fresh boolean) FROM PUBLIC;
+
+--
+-- Name: FUNCTION payment_json(p postrider.payment); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_json(p postrider.payment) FROM PUBLIC;
+
+--
+-- Name: FUNCTION payment_locked(id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_locked(id bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION payment_poll(who text, payment_id bigint, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_poll(who text, payment_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.payment_poll(who text, payment_id bigint, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION payment_tell(p postrider.payment, refund_id bigint, event text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_tell(p postrider.payment, refund_id bigint, event text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION payment_to_person(p postrider.payment, why text, evidence jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_to_person(p postrider.payment, why text, evidence jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION payment_write(former postrider.payment, p postrider.payment, source text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_write(former postrider.payment, p postrider.payment, source text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION payments_purge(log_retention interval, webhook_retention interval, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payments_purge(log_retention interval, webhook_retention interval, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.payments_purge(log_retention interval, webhook_retention interval, most integer) TO postrider_dead_letter;
 
 --
 -- Name: FUNCTION payments_sweep(most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -5720,6 +9258,7 @@ REVOKE ALL ON FUNCTION postrider.payment_before() FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.payments_sweep(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_gateway_scheduler;
 GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_console;
+GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_dead_letter;
 
 --
 -- Name: FUNCTION payments_upkeep(session uuid, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -5729,11 +9268,23 @@ REVOKE ALL ON FUNCTION postrider.payments_upkeep(session uuid, most integer) FRO
 GRANT ALL ON FUNCTION postrider.payments_upkeep(session uuid, most integer) TO postrider_gateway_scheduler;
 
 --
+-- Name: FUNCTION person_reason(p postrider.payment, k postrider.call, answer text, verdict text, step text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.person_reason(p postrider.payment, k postrider.call, answer text, verdict text, step text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION purge_step(retention interval, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.purge_step(retention interval, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.purge_step(retention interval, most integer) TO postrider_dead_letter;
+
+--
+-- Name: FUNCTION random_salt(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.random_salt() FROM PUBLIC;
 
 --
 -- Name: FUNCTION rebase(); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -5762,10 +9313,28 @@ REVOKE ALL ON FUNCTION postrider.redrive_step(OUT driven bigint, OUT open_orders
 GRANT ALL ON FUNCTION postrider.redrive_step(OUT driven bigint, OUT open_orders integer) TO postrider_dead_letter;
 
 --
+-- Name: FUNCTION refund_apply(c postrider.channel, p postrider.payment, r postrider.refund, source text, e jsonb, event_id text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.refund_apply(c postrider.channel, p postrider.payment, r postrider.refund, source text, e jsonb, event_id text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION refund_before(); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.refund_before() FROM PUBLIC;
+
+--
+-- Name: FUNCTION refund_json(r postrider.refund); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.refund_json(r postrider.refund) FROM PUBLIC;
+
+--
+-- Name: FUNCTION refund_of(p postrider.payment, e jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.refund_of(p postrider.payment, e jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION refund_payment(payment_id bigint, refund_no text, amount_minor bigint, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -5774,6 +9343,18 @@ REVOKE ALL ON FUNCTION postrider.refund_before() FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.refund_payment(payment_id bigint, refund_no text, amount_minor bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.refund_payment(payment_id bigint, refund_no text, amount_minor bigint, reason text) TO postrider_app;
 GRANT ALL ON FUNCTION postrider.refund_payment(payment_id bigint, refund_no text, amount_minor bigint, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION refund_to_person(p postrider.payment, r postrider.refund, why text, evidence jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.refund_to_person(p postrider.payment, r postrider.refund, why text, evidence jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION refunds_of(payment_id bigint, OUT gone bigint, OUT open bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.refunds_of(payment_id bigint, OUT gone bigint, OUT open bigint) FROM PUBLIC;
 
 --
 -- Name: FUNCTION release_shards(session uuid, nos smallint[], low bigint[]); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -5826,10 +9407,22 @@ GRANT ALL ON FUNCTION postrider.retention_step(retention interval, OUT dropped t
 REVOKE ALL ON FUNCTION postrider.retry_ok(retry text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION scaled(ms bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.scaled(ms bigint) FROM PUBLIC;
+
+--
 -- Name: FUNCTION session_connected(lock_key bigint, pid integer); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.session_connected(lock_key bigint, pid integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION status_of(p postrider.payment); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.status_of(p postrider.payment) FROM PUBLIC;
 
 --
 -- Name: FUNCTION submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb, options jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -5837,7 +9430,6 @@ REVOKE ALL ON FUNCTION postrider.session_connected(lock_key bigint, pid integer)
 
 REVOKE ALL ON FUNCTION postrider.submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb, options jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb, options jsonb) TO postrider_app;
-GRANT ALL ON FUNCTION postrider.submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb, options jsonb) TO postrider_ingress;
 GRANT ALL ON FUNCTION postrider.submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb, options jsonb) TO postrider_console;
 
 --
@@ -5854,12 +9446,49 @@ GRANT ALL ON FUNCTION postrider.supersede(after bigint, upto bigint) TO postride
 REVOKE ALL ON FUNCTION postrider.task_after() FROM PUBLIC;
 
 --
+-- Name: FUNCTION task_close(who text, task_no text, reason text, detail jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_close(who text, task_no text, reason text, detail jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.task_close(who text, task_no text, reason text, detail jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION task_done(biz_type text, biz_id text, code text, result jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_done(biz_type text, biz_id text, code text, result jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION task_locked(task_no text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_locked(task_no text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION task_open(biz_type text, biz_id text, state text, source text, merchant_id text, order_no text, payment_id bigint, code text, message text, request jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_open(biz_type text, biz_id text, state text, source text, merchant_id text, order_no text, payment_id bigint, code text, message text, request jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION task_resolve(who text, task_no text, action text, reason text, evidence jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_resolve(who text, task_no text, action text, reason text, evidence jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.task_resolve(who text, task_no text, action text, reason text, evidence jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION time_of_us(us text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.time_of_us(us text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb) TO postrider_app;
-GRANT ALL ON FUNCTION postrider.track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb) TO postrider_ingress;
 GRANT ALL ON FUNCTION postrider.track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb) TO postrider_console;
 
 --
@@ -5888,6 +9517,25 @@ GRANT ALL ON FUNCTION postrider.watch_force(id bigint, forced text, who text, re
 
 REVOKE ALL ON FUNCTION postrider.watch_load() FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.watch_load() TO postrider_breaker;
+
+--
+-- Name: FUNCTION webhook_item(channel_no integer, webhook_id bigint, item jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.webhook_item(channel_no integer, webhook_id bigint, item jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION webhook_items(channel_no integer, webhook_id bigint, items jsonb, OUT state text, OUT result text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.webhook_items(channel_no integer, webhook_id bigint, items jsonb, OUT state text, OUT result text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION webhook_raw(webhook_id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.webhook_raw(webhook_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.webhook_raw(webhook_id bigint) TO postrider_console;
 
 --
 -- Name: FUNCTION webhook_receive(channel text, received_at timestamp with time zone, method text, query text, headers jsonb, body bytea, verdict text, reason text, items jsonb, OUT reply text, OUT webhook_id bigint, OUT result text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -6048,6 +9696,18 @@ GRANT SELECT ON TABLE postrider.attempt_log TO postrider_console;
 GRANT SELECT ON TABLE postrider.audit TO postrider_console;
 
 --
+-- Name: TABLE call_session; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.call_session TO postrider_console;
+
+--
+-- Name: TABLE call_shard; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.call_shard TO postrider_console;
+
+--
 -- Name: TABLE cancelled; Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -6066,6 +9726,20 @@ GRANT SELECT(outbox_id) ON TABLE postrider.cancelled TO postrider_relay;
 --
 
 GRANT SELECT(endpoint) ON TABLE postrider.cancelled TO postrider_relay;
+
+--
+-- Name: TABLE channels; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.channels TO postrider_app;
+GRANT SELECT ON TABLE postrider.channels TO postrider_console;
+
+--
+-- Name: TABLE compensation_tasks; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.compensation_tasks TO postrider_app;
+GRANT SELECT ON TABLE postrider.compensation_tasks TO postrider_console;
 
 --
 -- Name: TABLE dead; Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -6143,11 +9817,30 @@ GRANT SELECT ON TABLE postrider.endpoints TO postrider_app;
 GRANT SELECT ON TABLE postrider.endpoints TO postrider_console;
 
 --
+-- Name: TABLE fulfilments; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.fulfilments TO postrider_app;
+GRANT SELECT ON TABLE postrider.fulfilments TO postrider_console;
+
+--
 -- Name: TABLE heartbeat; Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 GRANT SELECT ON TABLE postrider.heartbeat TO postrider_scheduler;
 GRANT SELECT ON TABLE postrider.heartbeat TO postrider_console;
+
+--
+-- Name: TABLE http_keys; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.http_keys TO postrider_console;
+
+--
+-- Name: TABLE manual_actions; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.manual_actions TO postrider_console;
 
 --
 -- Name: TABLE merchant; Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -6188,6 +9881,27 @@ GRANT SELECT ON TABLE postrider.order_timeline TO postrider_console;
 GRANT SELECT ON TABLE postrider.partition TO postrider_console;
 
 --
+-- Name: TABLE payment_events; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.payment_events TO postrider_app;
+GRANT SELECT ON TABLE postrider.payment_events TO postrider_console;
+
+--
+-- Name: TABLE payment_evidence; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.payment_evidence TO postrider_app;
+GRANT SELECT ON TABLE postrider.payment_evidence TO postrider_console;
+
+--
+-- Name: TABLE payment_status; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.payment_status TO postrider_app;
+GRANT SELECT ON TABLE postrider.payment_status TO postrider_console;
+
+--
 -- Name: TABLE priority_rule; Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -6199,6 +9913,13 @@ GRANT SELECT ON TABLE postrider.priority_rule TO postrider_console;
 
 GRANT SELECT ON TABLE postrider.redrive TO postrider_dead_letter;
 GRANT SELECT ON TABLE postrider.redrive TO postrider_console;
+
+--
+-- Name: TABLE refund_status; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.refund_status TO postrider_app;
+GRANT SELECT ON TABLE postrider.refund_status TO postrider_console;
 
 --
 -- Name: TABLE session; Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -6219,6 +9940,19 @@ GRANT UPDATE(pid) ON TABLE postrider.session TO postrider_scheduler;
 
 GRANT SELECT ON TABLE postrider.shard TO postrider_scheduler;
 GRANT SELECT ON TABLE postrider.shard TO postrider_console;
+
+--
+-- Name: TABLE state_rules; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.state_rules TO postrider_console;
+
+--
+-- Name: TABLE webhook_journal; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.webhook_journal TO postrider_app;
+GRANT SELECT ON TABLE postrider.webhook_journal TO postrider_console;
 
 --
 -- PostgreSQL database dump complete

@@ -128,7 +128,7 @@ $$;
 
 -- A gateway account. What SQL decides with comes from the profile (`postrider channel add` reads it) and may be set per channel.
 CREATE TABLE postrider.channel (
-    id text PRIMARY KEY CHECK (id ~ '^[A-Za-z0-9._-]{1,64}$'),
+    id text PRIMARY KEY CHECK (id ~ '^[A-Za-z0-9._-]{1,56}$'),
     no int GENERATED ALWAYS AS IDENTITY UNIQUE,
     shard smallint NOT NULL,                          -- set by the trigger: hash of id
     version bigint NOT NULL DEFAULT 1,                -- set by the trigger: grows with each change
@@ -351,6 +351,7 @@ CREATE TABLE postrider.call (
     polls int NOT NULL DEFAULT 0, sooner int NOT NULL DEFAULT 0, at_expiry boolean NOT NULL DEFAULT false,
     failures int NOT NULL DEFAULT 0,                  -- calls in a row that got no answer
     closes int NOT NULL DEFAULT 0, closed_at timestamptz,   -- the channel was told to close it
+    close_wanted boolean NOT NULL DEFAULT false,      -- cancel_payment
     settle_at timestamptz,                            -- "not found" of a question asked before then proves nothing
     born timestamptz NOT NULL DEFAULT now(),
     CHECK ((due IS NULL) = (lease_until IS NOT NULL)), CHECK (class = CASE WHEN operation IN ('query', 'query_refund', 'expire') THEN 1 ELSE 0 END)
@@ -376,7 +377,7 @@ CREATE INDEX call_log_channel_idx ON postrider.call_log (channel_no, at);
 -- The owners. An owner's connection holds an advisory lock per shard; its row is the fence.
 CREATE TABLE postrider.call_session (
     id uuid PRIMARY KEY, pid int NOT NULL, address text NOT NULL,
-    started timestamptz NOT NULL DEFAULT now(), ended timestamptz
+    started timestamptz NOT NULL DEFAULT now(), beat_at timestamptz NOT NULL DEFAULT now(), ended timestamptz
 );
 CREATE INDEX call_session_live_idx ON postrider.call_session (id) WHERE ended IS NULL;
 CREATE TABLE postrider.call_shard (no smallint PRIMARY KEY, session uuid);
@@ -438,6 +439,12 @@ CREATE INDEX task_payment_idx ON postrider.task (payment_id) WHERE payment_id IS
 CREATE TRIGGER task_state BEFORE INSERT OR UPDATE ON postrider.task FOR EACH ROW EXECUTE FUNCTION postrider.guard_state('task');
 CREATE TRIGGER task_kept BEFORE DELETE OR TRUNCATE ON postrider.task FOR EACH STATEMENT EXECUTE FUNCTION postrider.guard_history();
 
+-- create_task's keys, kept as long as their task.
+CREATE TABLE postrider.task_key (
+    merchant_id text NOT NULL, key text NOT NULL, args_hash bytea NOT NULL, task_no text,
+    PRIMARY KEY (merchant_id, key)
+);
+
 CREATE TABLE postrider.task_log (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp(),
     task_id bigint NOT NULL, from_state text NOT NULL, to_state text NOT NULL, who text NOT NULL, reason text NOT NULL,
@@ -486,6 +493,4 @@ BEGIN
     END LOOP;
 END $$;
 
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA postrider FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION postrider.response_text, postrider.outcome_name, postrider.retry_count TO PUBLIC;
 RESET ROLE;

@@ -64,7 +64,7 @@ SELECT t.may_not('postrider_' || name, $$SELECT postrider.enqueue_notification('
 SELECT t.may_not('postrider_test_nobody', s) FROM unnest(ARRAY['SELECT * FROM postrider.notification_status', 'SELECT * FROM postrider.endpoints',
     $$SELECT postrider.enqueue_notification('m1', 'o', 'a.b', '{}')$$, $$SELECT postrider.cancel_notification(gen_random_uuid(), 'x')$$]) AS s;
 SELECT is(count(*), 0::bigint, 'PUBLIC may execute nothing but what views and triggers need') FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS a
-WHERE p.pronamespace = 'postrider'::regnamespace AND a.grantee = 0 AND p.proname NOT IN ('response_text', 'outcome_name', 'retry_count', 'merchant_before', 'endpoint_before');
+WHERE p.pronamespace = 'postrider'::regnamespace AND a.grantee = 0 AND p.proname NOT IN ('response_text', 'outcome_name', 'retry_count', 'published_status', 'merchant_before', 'endpoint_before');
 SELECT is(p.proname::text || coalesce(array_to_string(p.proconfig, ',') ~ 'search_path', false)::text, p.proname || 'true',
     'SECURITY DEFINER with a fixed search_path: ' || p.proname)
 FROM pg_proc AS p WHERE p.pronamespace = 'postrider'::regnamespace AND p.prosecdef ORDER BY 1;

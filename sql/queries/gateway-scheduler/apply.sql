@@ -1,10 +1,11 @@
 -- gateway-scheduler.apply: what came of calls. One transaction; a repeat of the batch changes nothing.
--- $1 uuid session   $2 text JSON array of {"call_id", "salt", "attempt", "evidence": {...} as lib/gateway/evidence_json.h has it,
+-- $1 uuid session   $2 text JSON array of {"call_id", "salt", "attempt", "payment_id", "refund_id" (or null),
+--   "operation" (these three as dispatched), "evidence": {...} as lib/gateway/evidence_json.h has it,
 --   "next_ms": delay until the next call as planned (pr_poll_plan when the status is PENDING, NOT_FOUND, SUCCEEDED, FAILED ...;
 --   charge_retry by `failures` + 1 when UNKNOWN or a failed request), absent or null: the plan says none (exhausted),
 --   "next_reason": text, "sooner": int (as the plan counted it), "at_expiry": bool (this was a poll at or after expiry),
 --   "returned": true = handed back untried (no evidence; the call waits again at once)}
--- rows: one for each element, in order: call_id bigint, verdict text ('applied' | 'ignored: REASON' | 'held: REASON' | 'returned' |
+-- rows: one for each element, by payment (match them by call_id): call_id bigint, verdict text ('applied' | 'ignored: REASON' | 'held: REASON' | 'returned' |
 --   'stale token: VERDICT' = the row is no longer this call's, its evidence went through the payment's door all the same | 'gone'),
 --   next text (operation of the next call, or 'none: WHY'), next_in_ms bigint or NULL, channel text.
 -- Errors: PR009 the session has ended (another takes the results: offer them to the new owner).

@@ -8,5 +8,5 @@
 --   'notification.resend' {notify_id}  -> 202      'fulfilment' {merchant_id, order_no, state, reference}  -> 202
 -- rows: one, status int, body text (JSON), replayed bool (the first answer to this key, again).
 -- Errors: 55P03 the first with this key is under way (409), PR002 the key was used with another request (422), PR009 not this key's to do
---   (403), 02000 no such payment or notification (404), other PR0xx as contracts.md.
+--   (403), P0002 no such payment or notification (404), other PR0xx as contracts.md.
 SELECT w.status, w.body, w.replayed FROM postrider.http_write($1::bigint, $2::text, $3::bytea, $4::text, $5::text::jsonb) AS w;

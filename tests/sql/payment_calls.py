@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What follows an outcome (R1, R2, R5, R8, P8), played through: each line is one call, its answer, and what is to come of it."""
+import pay
+from pg import Session, finish, is_, ok
+
+s = Session()
+pay.setup(s)
+pay.channel(s, "c1")
+pay.channel(s, "slow", settle_ms=600000)
+pay.channel(s, "mute", operations=["charge", "refund"], failure_final=False, not_found_grace_ms=0)
+pay.channel(s, "person", risk="person", late_money="person")
+pay.channel(s, "noclose", operations=["charge", "query"])
+pay.channel(s, "capture", operations=["charge", "query", "capture", "close"])
+sched = pay.Scheduler(s)
+orders = iter(range(1, 1000))
+
+
+def ev(status, **more):
+    return lambda payment: pay.says(s, payment, status, **more)
+
+
+ACCEPTED = lambda payment: pay.says(s, payment, "PENDING", reference="r%d" % payment)
+PAID, PENDING = ev("SUCCEEDED", asked=True), ev("PENDING", asked=True)
+NOT_FOUND = ev("NOT_FOUND", account=None, amount=None, currency=None, request_no=None)
+TIMEOUT = ev("UNKNOWN", action="query_first", reason="timeout", account=None, amount=None, currency=None, request_no=None)
+LIMITED = ev("UNKNOWN", action="back_off", reason="rate_limited", http_status=429)
+MAINTAIN = ev("UNKNOWN", action="longer_interval", reason="maintenance", http_status=503)
+DECLINED = ev("FAILED", action="fail_now", reason="insufficient_funds", failure_code="51", failure_message="no money", amount=None, account=None, currency=None, request_no=None)
+CLOSED = ev("CANCELLED", http_status=200)
+SOFT = ev("FAILED", final=False)
+WRONG = ev("SUCCEEDED", amount=5801)
+REFUSED = ev("UNKNOWN", action="stop_channel", reason="credential_refused", http_status=401)
+
+
+def play(name, steps, state, status, said, channel="c1", expired=False, **options):
+    """steps: (evidence, expected)."""
+    payment = pay.submit(s, "o%d" % next(orders), on=channel, **options)
+    got, wanted = [], []
+    for evidence, expected in steps:
+        if evidence == "expire":
+            s.run("UPDATE postrider.payment SET expires_at = clock_timestamp() WHERE id = %d" % payment)
+            continue
+        if evidence == "cancel":
+            got.append(pay.call(s, "cancel_payment", payment, "why"))
+        else:
+            got.append(sched.step(payment, evidence(payment), next_ms=None if expected.endswith("!") else 1000))
+        wanted.append(expected.rstrip("!"))
+    is_(got, wanted, name)
+    is_([pay.row(s, payment, "state"), s.value("SELECT status FROM postrider.payment_status WHERE payment_id = %d" % payment), pay.told(s, payment)],
+        [state, status, said], name + ": its end")
+    return payment
+
+
+play("charged at once", [(PAID, "charge: applied -> none: final")], "succeeded", "succeeded", ["payment.succeeded"])
+play("accepted, then paid", [(ACCEPTED, "charge: applied -> query"), (PENDING, "query: ignored: duplicate -> query"), (PAID, "query: applied -> none: final")],
+     "succeeded", "succeeded", ["payment.succeeded"])
+play("declined", [(DECLINED, "charge: applied -> none: final")], "failed", "failed", ["payment.failed"])
+play("a timeout is asked about, and was charged", [(TIMEOUT, "charge: ignored: no news -> query"), (PAID, "query: applied -> none: final")],
+     "succeeded", "succeeded", ["payment.succeeded"])
+play("a timeout, not found: charged again", [(TIMEOUT, "charge: ignored: no news -> query"), (NOT_FOUND, "query: ignored: no news -> charge"),
+     (PAID, "charge: applied -> none: final")], "succeeded", "succeeded", ["payment.succeeded"])
+play("not found before it has settled proves nothing", [(TIMEOUT, "charge: ignored: no news -> query"), (NOT_FOUND, "query: ignored: no news -> query"),
+     (NOT_FOUND, "query: ignored: no news -> query"), (PAID, "query: applied -> none: final")], "succeeded", "succeeded", ["payment.succeeded"], channel="slow")
+play("a question that fails is asked again, never a charge", [(TIMEOUT, "charge: ignored: no news -> query"), (TIMEOUT, "query: ignored: no news -> query"),
+     (LIMITED, "query: ignored: no news -> query"), (MAINTAIN, "query: ignored: no news -> query"), (PAID, "query: applied -> none: final")],
+     "succeeded", "succeeded", ["payment.succeeded"])
+play("refused for its rate: asked all the same, then charged", [(LIMITED, "charge: ignored: no news -> query"), (NOT_FOUND, "query: ignored: no news -> charge"),
+     (PAID, "charge: applied -> none: final")], "succeeded", "succeeded", ["payment.succeeded"])
+play("six charges, then a person", [(TIMEOUT, "charge: ignored: no news -> query"), (NOT_FOUND, "query: ignored: no news -> charge")] * 5
+     + [(TIMEOUT, "charge: ignored: no news -> query"), (NOT_FOUND, "query: ignored: no news -> none: with a person")],
+     "processing", "unknown", ["payment.unknown"])
+gone = play("explicitly unpaid at expiry: closed, asked, cancelled", [(ACCEPTED, "charge: applied -> query"), ("expire", ""),
+     (PENDING, "query: ignored: duplicate -> close!"), (CLOSED, "close: applied -> none: final")], "cancelled", "cancelled", ["payment.cancelled"])
+play("closed without a word: asked again", [(ACCEPTED, "charge: applied -> query"), ("expire", ""), (PENDING, "query: ignored: duplicate -> close!"),
+     (ev("UNKNOWN", http_status=204), "close: ignored: no news -> query"), (CLOSED, "query: applied -> none: final")], "cancelled", "cancelled", ["payment.cancelled"])
+play("never appeared, closed, not there: cancelled", [(TIMEOUT, "charge: ignored: no news -> query"), ("expire", ""), (NOT_FOUND, "query: ignored: no news -> close!"),
+     (NOT_FOUND, "close: ignored: no news -> query"), (NOT_FOUND, "query: ignored: no news -> none: cancelled")], "cancelled", "cancelled", ["payment.cancelled"])
+play("paid while it was closed", [(ACCEPTED, "charge: applied -> query"), ("expire", ""), (PENDING, "query: ignored: duplicate -> close!"),
+     (TIMEOUT, "close: ignored: no news -> query"), (PAID, "query: applied -> none: final")], "succeeded", "succeeded", ["payment.succeeded"])
+play("a gateway that never answers ends with a person", [(TIMEOUT, "charge: ignored: no news -> query"), ("expire", ""),
+     (TIMEOUT, "query: ignored: no news -> none: with a person!")], "processing", "unknown", ["payment.unknown"])
+play("no poll is left: closed before its expiry", [(ACCEPTED, "charge: applied -> query"), (PENDING, "query: ignored: duplicate -> close!"),
+     (CLOSED, "close: applied -> none: final")], "cancelled", "cancelled", ["payment.cancelled"])
+play("on_expiry manual: a person", [(ACCEPTED, "charge: applied -> query"), ("expire", ""), (PENDING, "query: ignored: duplicate -> none: with a person!")],
+     "processing", "unknown", ["payment.unknown"], on_expiry="manual")
+play("a channel that cannot close: a person", [(ACCEPTED, "charge: applied -> query"), ("expire", ""), (PENDING, "query: ignored: duplicate -> none: with a person!")],
+     "processing", "unknown", ["payment.unknown"], channel="noclose")
+play("a channel that cannot be asked: never charged again, a person at its end", [(TIMEOUT, "charge: ignored: no news -> expire"), ("expire", ""),
+     (TIMEOUT, "dropped: with a person")], "processing", "unknown", ["payment.unknown"], channel="mute")
+play("there, a refusal for its rate may be repeated", [(LIMITED, "charge: ignored: no news -> charge")], "processing", "processing", [], channel="mute")
+play("a failure that may turn leaves it open", [(SOFT, "charge: ignored: no news -> query"), (SOFT, "query: ignored: no news -> query"),
+     (PAID, "query: applied -> none: final")], "succeeded", "succeeded", ["payment.succeeded"])
+play("failed, retryable: asked, then charged again", [(ev("FAILED", final=False, action="retry"), "charge: ignored: no news -> query"),
+     (ev("FAILED", final=False, action="retry"), "query: ignored: no news -> charge"), (PAID, "charge: applied -> none: final")],
+     "succeeded", "succeeded", ["payment.succeeded"])
+play("approved: captured", [(ev("PENDING", follow_up="capture"), "charge: ignored: duplicate -> capture"), (PAID, "capture: applied -> none: final")],
+     "succeeded", "succeeded", ["payment.succeeded"], channel="capture")
+play("another amount: held, asked on, a person at its end", [(ACCEPTED, "charge: applied -> query"), (WRONG, "query: held: AMOUNT_MISMATCH -> query"),
+     (WRONG, "query: held: AMOUNT_MISMATCH -> query"), ("expire", ""), (WRONG, "query: held: AMOUNT_MISMATCH -> none: with a person!")],
+     "processing", "unknown", ["payment.unknown"])
+play("a risk refusal fails", [(ev("FAILED", action="fail_now", reason="risk_refused", amount=None, request_no=None, currency=None), "charge: applied -> none: final")], "failed", "failed", ["payment.failed"])
+play("a risk refusal goes to a person where the channel says so", [(ev("FAILED", action="fail_now", reason="risk_refused"), "charge: held: RISK_REFUSED -> none: with a person")],
+     "processing", "unknown", ["payment.unknown"], channel="person")
+play("the channel says: a person", [(ev("UNKNOWN", action="person", reason="number_used"), "charge: ignored: no news -> none: with a person")],
+     "processing", "unknown", ["payment.unknown"])
+play("cancelled before anything was sent", [("cancel", "cancelled"), (PAID, "no call")], "cancelled", "cancelled", ["payment.cancelled"])
+play("cancelled while open: the channel's answer decides", [(ACCEPTED, "charge: applied -> query"), ("cancel", "closing"), (CLOSED, "close: applied -> none: final"),
+     ("cancel", "cancelled")], "cancelled", "cancelled", ["payment.cancelled"])
+play("expired before it was sent", [("expire", ""), (PAID, "dropped: expired")], "cancelled", "cancelled", ["payment.cancelled"])
+payment = play("a charge that is to be repeated is not, once it is over", [(TIMEOUT, "charge: ignored: no news -> query"), (NOT_FOUND, "query: ignored: no news -> charge"),
+     ("expire", ""), (PAID, "dropped: asked first"), (NOT_FOUND, "query: ignored: no news -> close!")], "processing", "processing", [])
+
+# refunds
+paid = play("paid, to be refunded", [(PAID, "charge: applied -> none: final")], "succeeded", "succeeded", ["payment.succeeded"])
+
+
+def refund(name, amount, steps, state, status):
+    number = int(pay.call(s, "refund_payment", paid, name, amount, "why"))
+    got = [sched.step(paid, pay.refund_says(s, number, **evidence), refund=number, next_ms=delay) for evidence, delay, _ in steps]
+    is_(got, [wanted for _, _, wanted in steps], "refund: " + name)
+    is_(s.run("SELECT r.state, p.status, p.refunded_minor FROM postrider.refund AS r, postrider.payment_status AS p WHERE p.payment_id = r.payment_id AND r.id = %d" % number)[0],
+        [state, status[0], str(status[1])], "refund: %s: its end" % name)
+    return number
+
+
+LOST = dict(status="UNKNOWN", action="query_first", refund_amount=None, refund_no=None, request_no=None, account=None, currency=None)
+NONE = dict(LOST, status="NOT_FOUND", action=None)
+refund("a", 800, [(dict(status="PENDING"), 1, "refund: ignored: duplicate -> query_refund"), (dict(status="SUCCEEDED"), 1, "query_refund: applied -> none: final")],
+       "succeeded", ("partially_refunded", 800))
+refund("b", 1000, [(LOST, 1, "refund: ignored: no news -> query_refund"), (NONE, 1, "query_refund: ignored: no news -> refund"),
+                   (dict(status="SUCCEEDED"), 1, "refund: applied -> none: final")], "succeeded", ("partially_refunded", 1800))
+refund("c", 1000, [(dict(status="FAILED"), 1, "refund: applied -> none: final")], "failed", ("partially_refunded", 1800))
+number = refund("d", 1000, [(LOST, 1, "refund: ignored: no news -> query_refund"), (LOST, None, "query_refund: ignored: no news -> none: with a person")],
+                "processing", ("refunding", 1800))
+is_(s.fails("SELECT postrider.refund_payment(%d, 'e', 3001)" % paid), "PR007", "what may have gone is not to be refunded again")
+is_(pay.apply(s, paid, pay.refund_says(s, number, "SUCCEEDED"), refund=number), "applied", "the webhook knows")
+number = refund("e", 3000, [(dict(status="SUCCEEDED"), 1, "refund: applied -> none: final")], "succeeded", ("refunded", 5800))
+is_(pay.apply(s, paid, pay.refund_says(s, number, "FAILED")), "applied", "a refund that the channel takes back")
+is_(s.run("SELECT r.state, p.status, p.refunded_minor FROM postrider.refund AS r, postrider.payment_status AS p WHERE p.payment_id = r.payment_id AND r.id = %d" % number)[0],
+    ["reversed", "partially_refunded", "2800"], "it is reversed")
+is_(pay.told(s, paid)[1:], ["refund.succeeded", "refund.succeeded", "refund.failed", "refund.succeeded", "refund.succeeded", "refund.reversed"], "each refund's end is told")
+
+# tokens, leases, sessions
+other = Session()
+second = pay.Scheduler(other)
+is_(other.value("SELECT count(*) FROM postrider.call_shards('%s')" % second.id), "0", "a second owner takes nothing of a living one")
+payment = pay.submit(s, "t1")
+sent = sched.dispatch(sched.call_of(payment), lease=1)
+is_(sched.dispatch(sent["call_id"]), None, "what is handed out is not handed out again")
+is_(sched.apply(dict(sched.outcome(sent, {}), returned=True))[0]["verdict"], "returned", "handed back untried")
+again = sched.dispatch(sent["call_id"], lease=1)
+is_((again["operation"], again["tries"], again["attempt"]), ("charge", 1, 2), "it is the same charge, and the first")
+s.run("SELECT pg_sleep(0.01)")
+is_(s.value("SELECT postrider.calls_expire_leases('%s', 100)" % sched.id), "1", "past its lease")
+is_(s.run("SELECT operation, reason, settle_at > now() - interval '1 min' FROM postrider.call WHERE id = %d" % again["call_id"]), [["query", "worker_lost", "t"]],
+    "a charge whose worker is lost becomes a question")
+done = sched.apply(sched.outcome(again, pay.says(s, payment, "SUCCEEDED")))[0]
+is_((done["verdict"], pay.row(s, payment, "state"), sched.call_of(payment)), ("stale token: applied", "succeeded", None),
+    "its late answer does not write the job, but the payment's door takes it")
+is_(sched.apply(sched.outcome(again, pay.says(s, payment, "SUCCEEDED")))[0]["verdict"], "stale token: ignored: duplicate", "a repeat of the batch changes nothing")
+payment = pay.submit(s, "t2")
+sent = sched.dispatch(sched.call_of(payment))
+s.run("SELECT postrider.call_session_end('%s')" % sched.id)
+is_(s.fails("SELECT * FROM postrider.calls_apply('%s', '[]')" % sched.id), "PR009", "an owner that has ended writes nothing")
+is_(s.fails("SELECT * FROM postrider.calls_dispatch('%s', '{}', '{}')" % sched.id), "PR009", "and hands nothing out")
+other.run("SELECT count(*) FROM postrider.call_shards_take('%s', 256)" % second.id)
+is_(other.value("SELECT postrider.calls_expire_leases('%s', 100)" % second.id), "1", "the next owner asks at once about what was under way")
+is_(second.apply(second.outcome(sent, pay.says(s, payment, "PENDING")))[0]["verdict"], "stale token: ignored: duplicate", "and takes what the worker still holds")
+is_(second.step(payment, pay.says(s, payment, "SUCCEEDED")), "query: applied -> none: final", "and its answer")
+
+# a refused credential stops the channel, not the payment
+payment = pay.submit(other, "st1", on="noclose")
+second.step(payment, pay.says(other, payment, "PENDING"))
+is_(second.step(payment, REFUSED(payment)), "query: ignored: no news -> query", "a refused credential")
+is_(other.run("SELECT state, (SELECT count(*) FROM postrider.alerts WHERE kind = 'channel_stopped' AND subject = 'noclose'), (SELECT state FROM postrider.payment WHERE id = %d)"
+              " FROM postrider.channels WHERE channel = 'noclose'" % payment), [["stopped", "1", "processing"]], "stops the channel and alerts")
+is_(second.step(payment, PAID(payment)), "dropped: channel stopped", "nothing is called")
+is_(other.fails("SELECT postrider.channel_resume('me', 'noclose', 'new key')"), "PR006", "it is not resumed without a test call")
+is_(other.value("SELECT postrider.channel_resume('me', 'noclose', 'new key', '{\"http_status\": 404}')"), "t", "but after one that the gateway took")
+is_(second.step(payment, PAID(payment)), "query: applied -> none: final", "and all goes on")
+
+# every case has its rule
+is_(s.value("""SELECT count(*) FROM (VALUES ('charge'), ('capture'), ('query'), ('close'), ('refund'), ('query_refund')) AS o (operation)
+    CROSS JOIN (VALUES ('unpaid'), ('approved'), ('held'), ('refused'), ('retryable'), ('failure'), ('not_found'), ('missing'), ('unsettled'), ('unknown'), ('stopped')) AS a (answer)
+    CROSS JOIN (VALUES ('open'), ('ending'), ('closed')) AS f (phase)
+    WHERE 1 <> (SELECT count(*) FROM postrider.outcome_rule AS r WHERE r.operation = o.operation AND r.answer = a.answer AND r.phase IN ('any', f.phase))"""),
+    "0", "each operation, answer and phase has exactly one rule")
+is_(s.value("SELECT count(*) FROM postrider.outcome_rule WHERE step IN ('charge', 'refund') AND operation NOT IN ('query', 'query_refund')"), "0",
+    "nothing but the answer to a question sends money again (R2)")
+broken = s.run("SELECT name, broken FROM postrider.check_invariants('-infinity') WHERE kind = 'invariant' AND broken <> 0 AND name NOT IN ('unaccounted')")
+ok(not broken, "all invariants hold", broken)
+for one in (s, other):
+    one.close()
+finish()
