@@ -14,7 +14,8 @@
 #define HOOK_TOTAL_MS 15000
 
 const pr_gate_protocol_t *const pr_gate_protocols[] = {
-    &pr_gate_sandbox,
+    &pr_gate_sandbox, &pr_gate_wechat, &pr_gate_alipay,  &pr_gate_stripe,
+    &pr_gate_adyen,   &pr_gate_paypal, &pr_gate_generic,
 };
 const size_t pr_gate_protocol_count = PR_COUNT(pr_gate_protocols);
 
@@ -204,10 +205,11 @@ static void end(pr_gate_call_t *call)
     pr_buffer_free(&call->answer);
 }
 
-static void count(pr_gate_call_t *call)
+static void count(pr_gate_t *self, pr_gate_call_t *call)
 {
     pr_gate_account_t *account = call->account;
     if (!account) {
+        self->strangers++;
         return;
     }
     bool query = call->operation == PR_GATE_QUERY || call->operation == PR_GATE_QUERY_REFUND;
@@ -302,7 +304,7 @@ static pr_gate_outcome_t serve(pr_gate_t *self, pr_gate_call_t *call, bool close
     } else {
         call->protocol->write(call);
     }
-    count(call);
+    count(self, call);
     if (fault) {
         outcome = strike(call, fault);
     }

@@ -6,10 +6,43 @@
 #include "base/assert.h"
 #include "sandbox/gateway_protocol.h"
 
+#include <iconv.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+/* ---- accounts ---- */
+
+pr_gate_account_t *pr_gate_account_by(const pr_gate_call_t *call, const char *parameter,
+                                      pr_bytes_t text)
+{
+    pr_gate_account_t *account;
+    for (size_t i = 0; (account = pr_gate_account_at(call->ledger, i)); i++) {
+        if (account->protocol == call->protocol && text.len > 0 &&
+            pr_gate_same(text, pr_gate_parameter(account, parameter))) {
+            return account;
+        }
+    }
+    return NULL;
+}
+
+void pr_gate_default(pr_gate_account_t *account, const char *parameter, const char *text)
+{
+    if (!pr_gate_parameter(account, parameter)[0]) {
+        json_object_set_new(account->parameters, parameter, json_string(text));
+    }
+}
+
+const char *pr_gate_account_digits(const pr_gate_account_t *account, const char *purpose,
+                                   size_t len, char out[65])
+{
+    char text[256];
+    snprintf(text, sizeof(text), "%s:%s:%s", account->protocol->name, account->name, purpose);
+    pr_gate_sha256_hex(pr_bytes_text(text), out);
+    out[len] = '\0';
+    return out;
+}
 
 /* ---- reading ---- */
 
@@ -320,31 +353,55 @@ void pr_gate_message_json(pr_gate_message_t *message, json_t *document)
     json_decref(document);
 }
 
-static void append_escaped(pr_buffer_t *out, const char *text)
+static void append_escaped(pr_buffer_t *out, pr_bytes_t text)
 {
     pr_rc_t rc = PR_OK;
-    for (const uint8_t *at = (const uint8_t *)text; *at && rc == PR_OK; at++) {
-        bool plain = (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'z') ||
-                     (*at >= 'A' && *at <= 'Z') || strchr("-_.", *at);
-        rc = plain ? pr_buffer_append(out, at, 1) : pr_buffer_printf(out, "%%%02X", *at);
+    for (size_t i = 0; i < text.len && rc == PR_OK; i++) {
+        uint8_t byte = text.data[i];
+        bool plain = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
+                     (byte >= 'A' && byte <= 'Z') || byte == '-' || byte == '_' || byte == '.';
+        rc = plain ? pr_buffer_append(out, &byte, 1) : pr_buffer_printf(out, "%%%02X", byte);
     }
     pr_assert(rc == PR_OK);
 }
 
-void pr_gate_message_form(pr_gate_message_t *message, const json_t *form, const char *content_type)
+void pr_gate_to_gbk(pr_bytes_t text, pr_buffer_t *out)
+{
+    iconv_t converter = iconv_open("GBK//TRANSLIT", "UTF-8");
+    pr_assert(converter != (iconv_t)-1);
+    PR_CLEANUP_FREE char *made = pr_calloc(text.len + 1, 2);
+    char *in = (char *)(uintptr_t)text.data, *to = made;
+    size_t left = text.len, room = 2 * (text.len + 1);
+    size_t failed = left ? iconv(converter, &in, &left, &to, &room) : 0;
+    pr_assert(failed != (size_t)-1); /* texts are UTF-8, and what GBK lacks is replaced */
+    iconv_close(converter);
+    pr_rc_t rc = pr_buffer_append(out, made, (size_t)(to - made));
+    pr_assert(rc == PR_OK);
+}
+
+void pr_gate_message_form(pr_gate_message_t *message, const json_t *form, bool gbk)
 {
     const char *key;
     json_t *value;
-    message->content_type = content_type;
+    pr_buffer_t text;
+    pr_buffer_init(&text, PR_GATE_BODY_MAX);
+    message->content_type = "application/x-www-form-urlencoded";
     json_object_foreach((json_t *)(uintptr_t)form, key, value)
     {
+        pr_bytes_t bytes = pr_bytes(json_string_value(value), json_string_length(value));
+        if (gbk) {
+            pr_buffer_clear(&text);
+            pr_gate_to_gbk(bytes, &text);
+            bytes = pr_buffer_bytes(&text);
+        }
         pr_rc_t rc = pr_buffer_append_text(&message->body, message->body.len ? "&" : "");
         pr_assert(rc == PR_OK);
-        append_escaped(&message->body, key);
+        append_escaped(&message->body, pr_bytes_text(key));
         rc = pr_buffer_append_text(&message->body, "=");
         pr_assert(rc == PR_OK);
-        append_escaped(&message->body, json_string_value(value));
+        append_escaped(&message->body, bytes);
     }
+    pr_buffer_free(&text);
 }
 
 void pr_gate_message_header(pr_gate_message_t *message, const char *name, const char *value)

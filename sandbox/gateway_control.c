@@ -472,6 +472,8 @@ static int get_stats(control_t *call)
     for (size_t i = 0; (account = pr_gate_account_at(call->gate->ledger, i)); i++) {
         add_counts(&sum, &account->counts);
     }
+    sum.requests += call->gate->strangers;
+    sum.refused += call->gate->strangers;
     json_t *out = counts_json(&sum);
     set(out, "webhooks_waiting", pr_map_count(call->gate->hooks));
     return reply(call, out);
@@ -505,6 +507,7 @@ static int post_reset(control_t *call)
     pr_gate_hooks_clear(gate);
     pr_timerq_clear(gate->timers);
     pr_gate_ledger_clear(gate->ledger);
+    gate->strangers = 0;
     pr_gate_record_reset(gate);
     if (pr_journal_flush(gate->journal, call->error) != PR_OK) {
         return 500;

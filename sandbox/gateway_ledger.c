@@ -273,6 +273,7 @@ pr_gate_order_t *pr_gate_order_new(pr_gate_ledger_t *self, pr_gate_account_t *ac
     order->index = self->order_count;
     order->request_no = pr_strdup(request_no);
     order->reference = pr_strdup(reference);
+    order->older = pr_gate_order_by_number(self, account, request_no);
     GROW(self->orders, self->order_count, self->order_room);
     self->orders[self->order_count++] = order;
     enter(self, account, KEY_ORDER_NUMBER, request_no, order);

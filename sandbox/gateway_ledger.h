@@ -80,6 +80,7 @@ struct pr_gate_order_t {
     int64_t amount, captured, refunded, refund_held;
     int64_t created_us, paid_us, ended_us;
     pr_gate_refund_t *refunds; /* newest first */
+    pr_gate_order_t *older;    /* another of the same number; NULL: none */
     uint64_t waiting_hook;     /* `reorder`: waits for the next event; 0: none */
 };
 

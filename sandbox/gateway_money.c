@@ -145,7 +145,9 @@ static pr_gate_result_t charge_anew(pr_gate_t *self, pr_gate_call_t *call, pr_ga
     if (!ends_by_itself(course)) {
         return PR_GATE_OK;
     }
-    if (now && pr_gate_has(protocol, PR_GATE_SYNC)) {
+    bool at_once = fails ? !pr_gate_has(protocol, PR_GATE_TWO_STEPS)
+                         : pr_gate_has(protocol, PR_GATE_SYNC) && !call->later;
+    if (now && at_once) {
         pr_gate_order_due(self, order);
         call->moved = order->captured;
         call->code = order->code;
@@ -289,7 +291,8 @@ static pr_gate_result_t refund_anew(pr_gate_t *self, pr_gate_call_t *call)
         return PR_GATE_TOO_MUCH;
     }
     bool now = course->ms < 0 || course->end == PR_GATE_END_REVERSE;
-    if (course->end == PR_GATE_END_FAIL && now && pr_gate_has(call->protocol, PR_GATE_REFUSES)) {
+    if (course->end == PR_GATE_END_FAIL && now && pr_gate_has(call->protocol, PR_GATE_REFUSES) &&
+        !pr_gate_has(call->protocol, PR_GATE_REFUND_LATER)) {
         call->code = course->code;
         return PR_GATE_DECLINED;
     }

@@ -25,6 +25,7 @@ struct pr_gate_t {
     pr_map_t *hooks; /* by number */
     uint64_t hook_count;
     uint64_t random_count; /* texts made so far */
+    uint64_t strangers;    /* requests of accounts that nobody knows */
     pr_now_t now;
 };
 

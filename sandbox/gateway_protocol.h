@@ -55,6 +55,8 @@ typedef struct {
     char currency[8], notify_url[514];
     int64_t amount; /* minor; -1: none */
     char fingerprint[65];
+    bool later;  /* the payer still has to act, even where a charge may end at once */
+    bool search; /* a query that answers with a list */
 
     /* what the core made of it */
     pr_gate_result_t result;
@@ -141,6 +143,14 @@ extern const pr_gate_protocol_t pr_gate_sandbox, pr_gate_wechat, pr_gate_alipay,
 
 /* ---- for protocols ---- */
 
+/* The account whose parameter is this text; NULL: none. */
+pr_gate_account_t *pr_gate_account_by(const pr_gate_call_t *call, const char *parameter,
+                                      pr_bytes_t text);
+/* Sets a parameter that was not given. */
+void pr_gate_default(pr_gate_account_t *account, const char *parameter, const char *text);
+/* len hex digits that belong to the account and to what they are for. */
+const char *pr_gate_account_digits(const pr_gate_account_t *account, const char *purpose,
+                                   size_t len, char out[65]);
 /* A header's value; empty: not there. */
 pr_bytes_t pr_gate_header(const pr_gate_call_t *call, const char *name);
 /* Copies text into a call's field; false: empty or too long. */
@@ -182,8 +192,10 @@ void pr_gate_reply(pr_gate_call_t *call, int status, json_t *document);
 void pr_gate_reply_header(pr_gate_call_t *call, const char *name, const char *value);
 /* Body and headers of a message. */
 void pr_gate_message_json(pr_gate_message_t *message, json_t *document);
-void pr_gate_message_form(pr_gate_message_t *message, const json_t *form, const char *content_type);
+void pr_gate_message_form(pr_gate_message_t *message, const json_t *form, bool gbk);
 void pr_gate_message_header(pr_gate_message_t *message, const char *name, const char *value);
+/* UTF-8 to GBK, appended; what GBK has not becomes '?'. */
+void pr_gate_to_gbk(pr_bytes_t text, pr_buffer_t *out);
 /* Makes a signature wrong when the message is forged. */
 void pr_gate_spoil(bool forged, char *signature);
 /* Drops members that are NULL or "": for optional fields. Gives object. */

@@ -22,11 +22,8 @@ static bool owns(pr_bytes_t path)
 static void complete(pr_gate_account_t *account)
 {
     json_object_set_new(account->parameters, "account", json_string(account->name));
-    if (!pr_gate_parameter(account, "secret")[0]) {
-        char secret[65];
-        pr_gate_sha256_hex(pr_bytes_text(account->name), secret);
-        json_object_set_new(account->parameters, "secret", json_string(secret));
-    }
+    char secret[65];
+    pr_gate_default(account, "secret", pr_gate_account_digits(account, "secret", 64, secret));
 }
 
 /* METHOD \n target \n timestamp \n nonce \n body, under the account's secret. */
