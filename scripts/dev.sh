@@ -68,7 +68,7 @@ lint_cppcheck() {
         --suppress=readdirCalled --suppress=getpwuidCalled \
         --suppress='*:build/*' --library=posix,gnu \
         --library=tests/support/cppcheck.cfg -D_GNU_SOURCE -D__GNUC__ -DPR_VERSION='""' \
-        -DPR_LIBEXEC_DIR='""' -Ilib -I. lib actors broker cli sandbox bench
+        -DPR_LIBEXEC_DIR='""' -DPR_DATA_DIR='""' -Ilib -I. lib actors broker cli sandbox bench
 }
 
 lint_shell() {
