@@ -2,6 +2,7 @@
 #include "channel/channel_store.h"
 
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "base/fnv.h"
 #include "base/map.h"
 
@@ -104,27 +105,27 @@ static pr_rc_t make_channel(pr_channel_store_t *self, const pr_channel_row_t *ro
     return rc;
 }
 
-static pr_rc_t open_channel(pr_channel_store_t *self, const pr_channel_row_t *row,
-                            pr_opened_channel_t **out, pr_error_t *error)
+/* NULL: *error says why. */
+static pr_opened_channel_t *open_channel(pr_channel_store_t *self, const pr_channel_row_t *row,
+                                         pr_error_t *error)
 {
     const pr_profile_t *profile = NULL;
     pr_channel_t *channel = NULL;
-    if (strlen(row->id) > PR_CHANNEL_ID_MAX || row->id[0] == '\0')
-        return pr_error_set(error, PR_BAD, "channel", "", "an id has 1 to %d bytes",
-                            PR_CHANNEL_ID_MAX);
-    pr_rc_t rc = pr_profile_dir_get(self->profiles, row->profile, &profile, error);
-    if (rc == PR_OK)
-        rc = make_channel(self, row, profile, &channel, error);
-    if (rc != PR_OK)
-        return rc;
+    if (strlen(row->id) > PR_CHANNEL_ID_MAX || row->id[0] == '\0') {
+        (void)pr_error_set(error, PR_BAD, "channel", "", "an id has 1 to %d bytes",
+                           PR_CHANNEL_ID_MAX);
+        return NULL;
+    }
+    if (pr_profile_dir_get(self->profiles, row->profile, &profile, error) != PR_OK ||
+        make_channel(self, row, profile, &channel, error) != PR_OK)
+        return NULL;
     pr_opened_channel_t *opened = PR_NEW(pr_opened_channel_t);
     opened->channel = channel;
     opened->profile = profile;
     opened->version = row->version;
     opened->users = 1;
     memcpy(opened->id, row->id, strlen(row->id) + 1);
-    *out = opened;
-    return PR_OK;
+    return opened;
 }
 
 pr_rc_t pr_channel_store_get(pr_channel_store_t *self, const pr_channel_row_t *row,
@@ -133,21 +134,15 @@ pr_rc_t pr_channel_store_get(pr_channel_store_t *self, const pr_channel_row_t *r
     uint64_t key = pr_fnv_text(PR_FNV_START, row->id);
     pr_opened_channel_t *it = pr_map_get(self->channels, key);
     if (it == NULL || it->version != row->version || strcmp(it->id, row->id) != 0) {
-        pr_opened_channel_t *fresh = NULL;
-        pr_rc_t rc = open_channel(self, row, &fresh, error);
-        if (rc != PR_OK)
-            return rc;
         if (it == NULL && pr_map_count(self->channels) >= CHANNELS_MAX)
             forget_all(self);
+        it = open_channel(self, row, error);
+        if (it == NULL)
+            return PR_BAD;
         void *old = NULL;
-        rc = pr_map_put(self->channels, key, fresh, &old);
-        it = old;
-        pr_opened_channel_release(&it);
-        if (rc != PR_OK) {
-            pr_opened_channel_release(&fresh);
-            return rc;
-        }
-        it = fresh;
+        pr_assert(pr_map_put(self->channels, key, it, &old) == PR_OK);
+        pr_opened_channel_t *former = old;
+        pr_opened_channel_release(&former);
     }
     it->users++;
     *out = it;

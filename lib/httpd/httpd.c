@@ -117,6 +117,8 @@ static size_t keep_escapes(void *arg, struct MHD_Connection *mhd, char *text)
     return strlen(text);
 }
 
+static void on_log(void *arg, const char *format, va_list values) PR_PRINTF(2, 0);
+
 static void on_log(void *arg, const char *format, va_list values)
 {
     (void)arg;
