@@ -149,14 +149,14 @@ static bool was_begun(const pr_gate_call_t *call)
 
 static void perform_once(pr_gate_t *self, pr_gate_call_t *call, pr_gate_plan_t *plan)
 {
-    char scoped[300];
+    char *scoped = call->saved_key;
     bool keyed = call->key[0] && !pr_gate_has(call->protocol, PR_GATE_BY_NUMBER);
     if (!keyed) {
         call->result = do_it(self, call, plan);
         call->protocol->write(call);
         return;
     }
-    snprintf(scoped, sizeof(scoped), "%d:%s", (int)call->operation, call->key);
+    snprintf(scoped, sizeof(call->saved_key), "%d:%s", (int)call->operation, call->key);
     const pr_gate_saved_t *before = pr_gate_saved_find(self->ledger, call->account, scoped);
     if (before && answer_from_before(call, before)) {
         if (!before->body || call->result != PR_GATE_OK) {
@@ -175,7 +175,18 @@ static void perform_once(pr_gate_t *self, pr_gate_call_t *call, pr_gate_plan_t *
         saved->body = pr_gate_has(call->protocol, PR_GATE_SAVES_ANSWERS)
                           ? pr_strdup(pr_buffer_text(&call->answer))
                           : NULL;
-        pr_gate_record_saved(self, call->account, scoped, saved);
+        call->saved = saved;
+    }
+}
+
+/* A server error after the effect is the answer that the key gives from now on, as at Stripe. */
+static void keep_error(const pr_gate_call_t *call)
+{
+    pr_gate_saved_t *saved = call->saved;
+    if (saved && saved->body && call->result == PR_GATE_SERVER_ERROR) {
+        pr_free(saved->body);
+        saved->body = pr_strdup(pr_buffer_text(&call->answer));
+        saved->status = call->status;
     }
 }
 
@@ -212,6 +223,10 @@ const pr_gate_fault_t *pr_gate_perform(pr_gate_t *self, pr_gate_call_t *call)
         call->retry_after_ms = fault->ms;
         pr_buffer_clear(&call->headers);
         call->protocol->write(call);
+        keep_error(call);
+    }
+    if (call->saved) {
+        pr_gate_record_saved(self, account, call->saved_key, call->saved);
     }
     return fault;
 }

@@ -64,7 +64,9 @@ typedef struct {
     pr_gate_refund_t *refund;
     const char *code; /* of DECLINED, as the script wrote it */
     int64_t retry_after_ms;
-    bool repeated; /* the order or refund was there before */
+    bool repeated;          /* the order or refund was there before */
+    pr_gate_saved_t *saved; /* made by this call: what its key gives from now on */
+    char saved_key[300];
     int64_t moved; /* money moved by this very call */
 
     /* the answer, by the protocol's write */
