@@ -7,6 +7,8 @@
  * The RSA profiles verify with a key that is made here; the seeds of the corpus are in
  * tests/fuzz/corpus/gateway.
  */
+#include "base/json_scan.h"
+#include "gateway/evidence_json.h"
 #include "gateway/gateway.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/rsa_keys.h"
@@ -71,8 +73,21 @@ static void start(void)
     }
 }
 
+/* Whatever was read, as JSON it is an object that fits where it goes. */
+static void check_json(const pr_evidence_t *e)
+{
+    pr_buffer_t text;
+    pr_json_t root = {0};
+    pr_buffer_init(&text, PR_EVIDENCE_JSON_MAX_BYTES);
+    FUZZ_CHECK(pr_evidence_to_json(e, NULL, &text) == PR_OK);
+    FUZZ_CHECK(pr_json_check(pr_buffer_bytes(&text), &root) == PR_OK);
+    FUZZ_CHECK(root.type == PR_JSON_OBJECT && strstr(pr_buffer_text(&text), "\\u0000") == NULL);
+    pr_buffer_free(&text);
+}
+
 static void check_evidence(const pr_evidence_t *e)
 {
+    check_json(e);
     const pr_amount_t *amounts[] = {&e->amount, &e->captured_total, &e->refunded_total,
                                     &e->refund_amount};
     for (size_t i = 0; i < PR_COUNT(amounts); i++)
