@@ -535,11 +535,18 @@ CREATE FUNCTION postrider.call_put(p postrider.payment, refund_id bigint, operat
     SET enable_seqscan TO 'off'
     AS $$
 #variable_conflict use_variable
+DECLARE
+    known bigint;
 BEGIN
+    IF refund_id IS NULL THEN
+        SELECT k.id INTO known FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NULL;
+    ELSE
+        SELECT k.id INTO known FROM postrider.call AS k WHERE k.refund_id = refund_id;
+    END IF;
     UPDATE postrider.call AS k
     SET operation = operation, class = CASE WHEN operation IN ('query', 'query_refund', 'expire') THEN 1 ELSE 0 END,
         due = clock_timestamp() + delay, reason = reason, lease_until = NULL, session = NULL
-    WHERE k.payment_id = p.id AND k.refund_id IS NOT DISTINCT FROM refund_id;
+    WHERE k.id = known;
     IF NOT FOUND THEN
         -- made anew for what was sent before, by a person or a sweep: it may ask, it may not send again by itself
         INSERT INTO postrider.call (channel_no, class, operation, payment_id, refund_id, due, reason, salt, tries)
@@ -854,7 +861,7 @@ BEGIN
     locked := ARRAY(SELECT x.id FROM postrider.payment AS x
                     WHERE x.id = ANY (ARRAY(SELECT y.payment_id FROM postrider.call AS y WHERE y.id = ANY ($2)))
                     ORDER BY x.id FOR NO KEY UPDATE SKIP LOCKED);
-    FOR k IN SELECT x.* FROM postrider.call AS x WHERE x.id = ANY ($2) AND x.payment_id = ANY (locked) AND x.due IS NOT NULL
+    FOR k IN SELECT x.* FROM postrider.call AS x WHERE x.id = ANY ($2) AND x.payment_id = ANY (locked) AND x.lease_until IS NULL
              ORDER BY x.id FOR UPDATE SKIP LOCKED LOOP
         SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = k.payment_id;
         SELECT x.* INTO r FROM postrider.refund AS x WHERE x.id = k.refund_id;
@@ -938,7 +945,10 @@ BEGIN
         WHERE d.lease_until < clock_timestamp()
            OR d.session <> session AND NOT EXISTS (SELECT FROM postrider.call_session AS s WHERE s.id = d.session AND s.ended IS NULL)
         LIMIT most);
-    late := ARRAY(SELECT k.id FROM postrider.call AS k WHERE k.id = ANY (late) AND k.lease_until IS NOT NULL FOR UPDATE SKIP LOCKED);
+    late := ARRAY(SELECT k.id FROM postrider.call AS k WHERE k.id = ANY (late) AND k.due IS NULL FOR UPDATE SKIP LOCKED);
+    IF cardinality(late) = 0 THEN
+        RETURN 0;
+    END IF;
     UPDATE postrider.call AS k
     SET operation = CASE WHEN k.refund_id IS NULL THEN 'query' ELSE 'query_refund' END, class = 1, due = clock_timestamp(), lease_until = NULL,
         session = NULL, reason = 'worker_lost', failures = k.failures + 1
@@ -1045,7 +1055,7 @@ BEGIN
     PERFORM postrider.history_add(p, NULL, 'application', NULL, 'close asked for', p.state, p.state, jsonb_build_object('reason', left(reason, 200)));
     -- one that is handed out is closed after its outcome
     UPDATE postrider.call AS k SET close_wanted = true WHERE k.payment_id = p.id AND k.refund_id IS NULL;
-    IF NOT FOUND OR EXISTS (SELECT FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NULL AND k.due IS NOT NULL) THEN
+    IF NOT FOUND OR EXISTS (SELECT FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NULL AND k.lease_until IS NULL) THEN
         PERFORM postrider.call_put(p, NULL, CASE WHEN k.settle_at > now() THEN 'query' ELSE 'close' END, interval '0', 'cancel_payment')
         FROM (SELECT max(x.settle_at) AS settle_at FROM postrider.call AS x WHERE x.payment_id = p.id AND x.refund_id IS NULL) AS k;
         UPDATE postrider.call AS k SET close_wanted = true WHERE k.payment_id = p.id AND k.refund_id IS NULL;
@@ -2636,7 +2646,7 @@ CREATE FUNCTION postrider.evidence_payment(channel_no integer, e jsonb) RETURNS 
         SELECT 3, p.id FROM postrider.payment AS p WHERE p.channel_no = $1 AND p.gateway_reference = nullif($2 ->> 'request_no', '')
         UNION ALL
         SELECT 4, r.payment_id FROM postrider.refund AS r WHERE r.gateway_no = nullif($2 ->> 'refund_no', '')
-           AND EXISTS (SELECT FROM postrider.payment AS p WHERE p.id = r.payment_id AND p.channel_no = $1)) AS f
+           AND (SELECT p.channel_no FROM postrider.payment AS p WHERE p.id = r.payment_id) = $1) AS f
     ORDER BY f.rank LIMIT 1
 $_$;
 
@@ -3510,12 +3520,12 @@ CREATE FUNCTION postrider.payment_adopt(payment_id bigint) RETURNS void
     SET enable_seqscan TO 'off'
     AS $$
 DECLARE
+    p postrider.payment;
     one bigint;
 BEGIN
-    FOR one IN SELECT DISTINCT o.webhook_id FROM postrider.payment AS p
-               CROSS JOIN LATERAL unnest(ARRAY[p.request_no, p.gateway_reference]) AS n (number)
-               JOIN postrider.webhook_orphan AS o ON o.channel_no = p.channel_no AND o.number = n.number
-               WHERE p.id = payment_id ORDER BY o.webhook_id LOOP
+    SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = payment_id;
+    FOR one IN SELECT DISTINCT o.webhook_id FROM postrider.webhook_orphan AS o
+               WHERE o.channel_no = p.channel_no AND o.number = ANY (ARRAY[p.request_no, p.gateway_reference]) ORDER BY o.webhook_id LOOP
         PERFORM postrider.webhook_redrive(one);
     END LOOP;
 END $$;
@@ -4086,7 +4096,7 @@ ALTER FUNCTION postrider.payments_purge(log_retention interval, webhook_retentio
 -- Name: payments_sweep(integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE FUNCTION postrider.payments_sweep(most integer) RETURNS TABLE(what text, found bigint, repaired bigint, tasks bigint)
+CREATE FUNCTION postrider.payments_sweep(most integer) RETURNS TABLE(what text, seen bigint, repaired bigint, tasks bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -4099,7 +4109,7 @@ DECLARE
     c postrider.channel;
 BEGIN
     what := 'payment without a call';
-    found := 0; repaired := 0; tasks := 0;
+    seen := 0; repaired := 0; tasks := 0;
     FOR one IN SELECT x.id FROM postrider.payment AS x WHERE x.state IN ('created', 'processing')
                AND NOT EXISTS (SELECT FROM postrider.call AS k WHERE k.payment_id = x.id AND k.refund_id IS NULL)
                AND NOT EXISTS (SELECT FROM postrider.task AS t WHERE t.payment_id = x.id AND t.state NOT IN ('SUCCESS', 'CLOSED'))
@@ -4107,7 +4117,7 @@ BEGIN
         p := postrider.payment_locked(one);
         CONTINUE WHEN p.state NOT IN ('created', 'processing') OR EXISTS (SELECT FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NULL);
         SELECT x.* INTO c FROM postrider.channel AS x WHERE x.no = p.channel_no;
-        found := found + 1;
+        seen := seen + 1;
         IF p.manual THEN
             PERFORM postrider.task_open('payment_review', p.id::text, 'MANUAL', 'inspection', p.merchant_id, p.order_no, p.id, p.manual_reason,
                                         'how this payment ended is not known', '{}');
@@ -4126,7 +4136,7 @@ BEGIN
     END LOOP;
     RETURN NEXT;
     what := 'refund without a call';
-    found := 0; repaired := 0; tasks := 0;
+    seen := 0; repaired := 0; tasks := 0;
     FOR one IN SELECT x.id FROM postrider.refund AS x WHERE x.state IN ('created', 'processing') AND NOT x.manual
                AND NOT EXISTS (SELECT FROM postrider.call AS k WHERE k.refund_id = x.id) ORDER BY x.id LIMIT most LOOP
         SELECT x.* INTO r FROM postrider.refund AS x WHERE x.id = one;
@@ -4134,7 +4144,7 @@ BEGIN
         SELECT x.* INTO r FROM postrider.refund AS x WHERE x.id = one;
         CONTINUE WHEN r.state NOT IN ('created', 'processing') OR EXISTS (SELECT FROM postrider.call AS k WHERE k.refund_id = r.id);
         SELECT x.* INTO c FROM postrider.channel AS x WHERE x.no = p.channel_no;
-        found := found + 1;
+        seen := seen + 1;
         IF r.state = 'created' AND r.sent_at IS NULL THEN
             PERFORM postrider.call_put(p, r.id, 'refund', interval '0', 'sweep');
             repaired := repaired + 1;
@@ -4147,11 +4157,22 @@ BEGIN
         END IF;
     END LOOP;
     RETURN NEXT;
+    what := 'end that nobody was told';
+    seen := 0; repaired := 0; tasks := 0;
+    FOR one IN SELECT x.id FROM postrider.payment AS x WHERE x.final_at IS NOT NULL AND x.notify_id IS NULL ORDER BY x.id LIMIT most LOOP
+        p := postrider.payment_locked(one);
+        CONTINUE WHEN p.notify_id IS NOT NULL;
+        seen := seen + 1;
+        UPDATE postrider.payment AS x SET notify_id = postrider.payment_tell(p, NULL, 'payment.' || p.state) WHERE x.id = p.id;
+        PERFORM postrider.history_add(p, NULL, 'sweep', NULL, 'told late', p.state, p.state, '{}');
+        repaired := repaired + 1;
+    END LOOP;
+    RETURN NEXT;
     what := 'call of an ended payment';
-    found := 0; repaired := 0; tasks := 0;
-    FOR one IN SELECT k.id FROM postrider.call AS k WHERE k.refund_id IS NULL AND k.due IS NOT NULL
+    seen := 0; repaired := 0; tasks := 0;
+    FOR one IN SELECT k.id FROM postrider.call AS k WHERE k.refund_id IS NULL AND k.lease_until IS NULL
                AND EXISTS (SELECT FROM postrider.payment AS x WHERE x.id = k.payment_id AND x.state NOT IN ('created', 'processing')) LIMIT most LOOP
-        found := found + 1;
+        seen := seen + 1;
         DELETE FROM postrider.call AS k WHERE k.id = one;
         repaired := repaired + 1;
     END LOOP;
@@ -5095,6 +5116,8 @@ DECLARE
 BEGIN
     IF coalesce(reason, '') = '' THEN
         RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the reason is missing', HINT = 'Say what you concluded: it is written down.';
+    ELSIF t.state <> 'MANUAL' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('task %s is %s', t.task_no, t.state), HINT = 'Only what is with a person is closed by one.';
     END IF;
     UPDATE postrider.task AS x SET state = 'CLOSED', moved_by = left(who, 128), move_reason = left(reason, 500), closed_by = left(who, 128),
            conclusion = left(reason, 500), before = coalesce(detail -> 'before', subject), after = subject, updated_at = now()
@@ -7936,6 +7959,12 @@ CREATE UNIQUE INDEX payment_request_no_key ON postrider.payment USING btree (req
 CREATE UNIQUE INDEX payment_single_key ON postrider.payment USING btree (merchant_id, order_no) WHERE (single AND (request_no IS NOT NULL) AND (state = ANY (ARRAY['created'::text, 'processing'::text, 'succeeded'::text])));
 
 --
+-- Name: payment_untold_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX payment_untold_idx ON postrider.payment USING btree (id) WHERE ((final_at IS NOT NULL) AND (notify_id IS NULL));
+
+--
 -- Name: redrive_open_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
@@ -7951,7 +7980,7 @@ CREATE UNIQUE INDEX refund_gateway_no_key ON postrider.refund USING btree (gatew
 -- Name: refund_open_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE INDEX refund_open_idx ON postrider.refund USING btree (id) WHERE (state = ANY (ARRAY['created'::text, 'processing'::text]));
+CREATE INDEX refund_open_idx ON postrider.refund USING btree (payment_id, id) WHERE (state = ANY (ARRAY['created'::text, 'processing'::text]));
 
 --
 -- Name: shard_session_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner

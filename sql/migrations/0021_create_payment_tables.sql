@@ -226,6 +226,7 @@ CREATE UNIQUE INDEX payment_single_key ON postrider.payment (merchant_id, order_
 CREATE INDEX payment_order_idx ON postrider.payment (merchant_id, order_no);
 CREATE INDEX payment_open_idx ON postrider.payment (id) WHERE state IN ('created', 'processing');
 CREATE INDEX payment_manual_idx ON postrider.payment (id) WHERE manual AND state = 'processing';
+CREATE INDEX payment_untold_idx ON postrider.payment (id) WHERE final_at IS NOT NULL AND notify_id IS NULL;   -- none, ever
 CREATE INDEX payment_ended_idx ON postrider.payment (channel_no, final_at) WHERE final_at IS NOT NULL;
 
 -- What a payment is, it stays; a row is never deleted. Final states: guard_state.
@@ -274,7 +275,7 @@ CREATE TABLE postrider.refund (
     UNIQUE (payment_id, refund_no)
 ) WITH (fillfactor = 80);
 CREATE UNIQUE INDEX refund_gateway_no_key ON postrider.refund (gateway_no) WHERE gateway_no IS NOT NULL;
-CREATE INDEX refund_open_idx ON postrider.refund (id) WHERE state IN ('created', 'processing');
+CREATE INDEX refund_open_idx ON postrider.refund (payment_id, id) WHERE state IN ('created', 'processing');
 CREATE FUNCTION postrider.refund_before() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -322,11 +322,18 @@ $$;
 CREATE FUNCTION postrider.call_put(p postrider.payment, refund_id bigint, operation text, delay interval, reason text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_variable
+DECLARE
+    known bigint;
 BEGIN
+    IF refund_id IS NULL THEN
+        SELECT k.id INTO known FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NULL;
+    ELSE
+        SELECT k.id INTO known FROM postrider.call AS k WHERE k.refund_id = refund_id;
+    END IF;
     UPDATE postrider.call AS k
     SET operation = operation, class = CASE WHEN operation IN ('query', 'query_refund', 'expire') THEN 1 ELSE 0 END,
         due = clock_timestamp() + delay, reason = reason, lease_until = NULL, session = NULL
-    WHERE k.payment_id = p.id AND k.refund_id IS NOT DISTINCT FROM refund_id;
+    WHERE k.id = known;
     IF NOT FOUND THEN
         -- made anew for what was sent before, by a person or a sweep: it may ask, it may not send again by itself
         INSERT INTO postrider.call (channel_no, class, operation, payment_id, refund_id, due, reason, salt, tries)

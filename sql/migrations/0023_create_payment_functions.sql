@@ -162,12 +162,12 @@ END $$;
 CREATE FUNCTION postrider.payment_adopt(payment_id bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
+    p postrider.payment;
     one bigint;
 BEGIN
-    FOR one IN SELECT DISTINCT o.webhook_id FROM postrider.payment AS p
-               CROSS JOIN LATERAL unnest(ARRAY[p.request_no, p.gateway_reference]) AS n (number)
-               JOIN postrider.webhook_orphan AS o ON o.channel_no = p.channel_no AND o.number = n.number
-               WHERE p.id = payment_id ORDER BY o.webhook_id LOOP
+    SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = payment_id;
+    FOR one IN SELECT DISTINCT o.webhook_id FROM postrider.webhook_orphan AS o
+               WHERE o.channel_no = p.channel_no AND o.number = ANY (ARRAY[p.request_no, p.gateway_reference]) ORDER BY o.webhook_id LOOP
         PERFORM postrider.webhook_redrive(one);
     END LOOP;
 END $$;
@@ -314,7 +314,7 @@ BEGIN
     PERFORM postrider.history_add(p, NULL, 'application', NULL, 'close asked for', p.state, p.state, jsonb_build_object('reason', left(reason, 200)));
     -- one that is handed out is closed after its outcome
     UPDATE postrider.call AS k SET close_wanted = true WHERE k.payment_id = p.id AND k.refund_id IS NULL;
-    IF NOT FOUND OR EXISTS (SELECT FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NULL AND k.due IS NOT NULL) THEN
+    IF NOT FOUND OR EXISTS (SELECT FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NULL AND k.lease_until IS NULL) THEN
         PERFORM postrider.call_put(p, NULL, CASE WHEN k.settle_at > now() THEN 'query' ELSE 'close' END, interval '0', 'cancel_payment')
         FROM (SELECT max(x.settle_at) AS settle_at FROM postrider.call AS x WHERE x.payment_id = p.id AND x.refund_id IS NULL) AS k;
         UPDATE postrider.call AS k SET close_wanted = true WHERE k.payment_id = p.id AND k.refund_id IS NULL;

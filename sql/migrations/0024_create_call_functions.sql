@@ -221,7 +221,7 @@ BEGIN
     locked := ARRAY(SELECT x.id FROM postrider.payment AS x
                     WHERE x.id = ANY (ARRAY(SELECT y.payment_id FROM postrider.call AS y WHERE y.id = ANY ($2)))
                     ORDER BY x.id FOR NO KEY UPDATE SKIP LOCKED);
-    FOR k IN SELECT x.* FROM postrider.call AS x WHERE x.id = ANY ($2) AND x.payment_id = ANY (locked) AND x.due IS NOT NULL
+    FOR k IN SELECT x.* FROM postrider.call AS x WHERE x.id = ANY ($2) AND x.payment_id = ANY (locked) AND x.lease_until IS NULL
              ORDER BY x.id FOR UPDATE SKIP LOCKED LOOP
         SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = k.payment_id;
         SELECT x.* INTO r FROM postrider.refund AS x WHERE x.id = k.refund_id;
@@ -568,7 +568,10 @@ BEGIN
         WHERE d.lease_until < clock_timestamp()
            OR d.session <> session AND NOT EXISTS (SELECT FROM postrider.call_session AS s WHERE s.id = d.session AND s.ended IS NULL)
         LIMIT most);
-    late := ARRAY(SELECT k.id FROM postrider.call AS k WHERE k.id = ANY (late) AND k.lease_until IS NOT NULL FOR UPDATE SKIP LOCKED);
+    late := ARRAY(SELECT k.id FROM postrider.call AS k WHERE k.id = ANY (late) AND k.due IS NULL FOR UPDATE SKIP LOCKED);
+    IF cardinality(late) = 0 THEN
+        RETURN 0;
+    END IF;
     UPDATE postrider.call AS k
     SET operation = CASE WHEN k.refund_id IS NULL THEN 'query' ELSE 'query_refund' END, class = 1, due = clock_timestamp(), lease_until = NULL,
         session = NULL, reason = 'worker_lost', failures = k.failures + 1

@@ -32,7 +32,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
         SELECT 3, p.id FROM postrider.payment AS p WHERE p.channel_no = $1 AND p.gateway_reference = nullif($2 ->> 'request_no', '')
         UNION ALL
         SELECT 4, r.payment_id FROM postrider.refund AS r WHERE r.gateway_no = nullif($2 ->> 'refund_no', '')
-           AND EXISTS (SELECT FROM postrider.payment AS p WHERE p.id = r.payment_id AND p.channel_no = $1)) AS f
+           AND (SELECT p.channel_no FROM postrider.payment AS p WHERE p.id = r.payment_id) = $1) AS f
     ORDER BY f.rank LIMIT 1
 $$;
 

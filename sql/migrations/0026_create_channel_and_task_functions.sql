@@ -237,6 +237,8 @@ DECLARE
 BEGIN
     IF coalesce(reason, '') = '' THEN
         RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the reason is missing', HINT = 'Say what you concluded: it is written down.';
+    ELSIF t.state <> 'MANUAL' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('task %s is %s', t.task_no, t.state), HINT = 'Only what is with a person is closed by one.';
     END IF;
     UPDATE postrider.task AS x SET state = 'CLOSED', moved_by = left(who, 128), move_reason = left(reason, 500), closed_by = left(who, 128),
            conclusion = left(reason, 500), before = coalesce(detail -> 'before', subject), after = subject, updated_at = now()

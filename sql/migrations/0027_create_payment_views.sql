@@ -174,7 +174,7 @@ $$;
 
 -- The daily sweep (P15): what slipped through is repaired where that is safe (asking is, sending is only where nothing was sent), else a
 -- person's. Each payment under its lock, looked at again.
-CREATE FUNCTION postrider.payments_sweep(most int) RETURNS TABLE (what text, found bigint, repaired bigint, tasks bigint)
+CREATE FUNCTION postrider.payments_sweep(most int) RETURNS TABLE (what text, seen bigint, repaired bigint, tasks bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
@@ -184,7 +184,7 @@ DECLARE
     c postrider.channel;
 BEGIN
     what := 'payment without a call';
-    found := 0; repaired := 0; tasks := 0;
+    seen := 0; repaired := 0; tasks := 0;
     FOR one IN SELECT x.id FROM postrider.payment AS x WHERE x.state IN ('created', 'processing')
                AND NOT EXISTS (SELECT FROM postrider.call AS k WHERE k.payment_id = x.id AND k.refund_id IS NULL)
                AND NOT EXISTS (SELECT FROM postrider.task AS t WHERE t.payment_id = x.id AND t.state NOT IN ('SUCCESS', 'CLOSED'))
@@ -192,7 +192,7 @@ BEGIN
         p := postrider.payment_locked(one);
         CONTINUE WHEN p.state NOT IN ('created', 'processing') OR EXISTS (SELECT FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NULL);
         SELECT x.* INTO c FROM postrider.channel AS x WHERE x.no = p.channel_no;
-        found := found + 1;
+        seen := seen + 1;
         IF p.manual THEN
             PERFORM postrider.task_open('payment_review', p.id::text, 'MANUAL', 'inspection', p.merchant_id, p.order_no, p.id, p.manual_reason,
                                         'how this payment ended is not known', '{}');
@@ -211,7 +211,7 @@ BEGIN
     END LOOP;
     RETURN NEXT;
     what := 'refund without a call';
-    found := 0; repaired := 0; tasks := 0;
+    seen := 0; repaired := 0; tasks := 0;
     FOR one IN SELECT x.id FROM postrider.refund AS x WHERE x.state IN ('created', 'processing') AND NOT x.manual
                AND NOT EXISTS (SELECT FROM postrider.call AS k WHERE k.refund_id = x.id) ORDER BY x.id LIMIT most LOOP
         SELECT x.* INTO r FROM postrider.refund AS x WHERE x.id = one;
@@ -219,7 +219,7 @@ BEGIN
         SELECT x.* INTO r FROM postrider.refund AS x WHERE x.id = one;
         CONTINUE WHEN r.state NOT IN ('created', 'processing') OR EXISTS (SELECT FROM postrider.call AS k WHERE k.refund_id = r.id);
         SELECT x.* INTO c FROM postrider.channel AS x WHERE x.no = p.channel_no;
-        found := found + 1;
+        seen := seen + 1;
         IF r.state = 'created' AND r.sent_at IS NULL THEN
             PERFORM postrider.call_put(p, r.id, 'refund', interval '0', 'sweep');
             repaired := repaired + 1;
@@ -232,11 +232,22 @@ BEGIN
         END IF;
     END LOOP;
     RETURN NEXT;
+    what := 'end that nobody was told';
+    seen := 0; repaired := 0; tasks := 0;
+    FOR one IN SELECT x.id FROM postrider.payment AS x WHERE x.final_at IS NOT NULL AND x.notify_id IS NULL ORDER BY x.id LIMIT most LOOP
+        p := postrider.payment_locked(one);
+        CONTINUE WHEN p.notify_id IS NOT NULL;
+        seen := seen + 1;
+        UPDATE postrider.payment AS x SET notify_id = postrider.payment_tell(p, NULL, 'payment.' || p.state) WHERE x.id = p.id;
+        PERFORM postrider.history_add(p, NULL, 'sweep', NULL, 'told late', p.state, p.state, '{}');
+        repaired := repaired + 1;
+    END LOOP;
+    RETURN NEXT;
     what := 'call of an ended payment';
-    found := 0; repaired := 0; tasks := 0;
-    FOR one IN SELECT k.id FROM postrider.call AS k WHERE k.refund_id IS NULL AND k.due IS NOT NULL
+    seen := 0; repaired := 0; tasks := 0;
+    FOR one IN SELECT k.id FROM postrider.call AS k WHERE k.refund_id IS NULL AND k.lease_until IS NULL
                AND EXISTS (SELECT FROM postrider.payment AS x WHERE x.id = k.payment_id AND x.state NOT IN ('created', 'processing')) LIMIT most LOOP
-        found := found + 1;
+        seen := seen + 1;
         DELETE FROM postrider.call AS k WHERE k.id = one;
         repaired := repaired + 1;
     END LOOP;

@@ -26,7 +26,8 @@ def channel(session, name, **settings):
 
 
 def call(session, function, *arguments):
-    return session.run("SELECT postrider.%s(%s)" % (function, ", ".join(quote(a) for a in arguments)))[0][0]
+    got = session.run("SELECT postrider.%s(%s)" % (function, ", ".join(quote(a) for a in arguments)))
+    return got[0][0] if got else None       # void is an empty line
 
 
 def submit(session, order, on="c1", amount=5800, currency="CNY", request=None, **options):
@@ -71,7 +72,8 @@ def apply(session, payment, evidence, source="webhook", refund=None, event=None)
 
 def told(session, payment):
     """The events of the notifications about it, in order."""
-    return [r[0] for r in session.run("SELECT event FROM postrider.outbox WHERE convert_from(body, 'UTF8')::jsonb ->> 'payment_id' = '%d' ORDER BY id" % payment)]
+    return [r[0] for r in session.run("SELECT o.event FROM postrider.payment AS p JOIN postrider.outbox AS o ON o.merchant_id = p.merchant_id AND o.order_no = p.order_no"
+                                      " WHERE p.id = %d AND convert_from(o.body, 'UTF8')::jsonb ->> 'payment_id' = p.id::text ORDER BY o.id" % payment)]
 
 
 def tasks(session, payment):
