@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Two connections. Looks, P0's moves and whatever has no higher class beside it go over `db`, which the
+ * step knows. Over `bulk` go the moves of a class beside a higher one in traffic: on one connection
+ * statements go one after the other, and in a flood of P2 a P0 would wait for a move before its look
+ * and another one before its own. `bulk` is used once it has been checked to be the cluster that `db`
+ * was checked on; while it is not there such moves go over `db`, in small pieces.
+ */
 #include "actors/outbox-relay/outbox_relay_io.h"
 
 #include "actors/outbox-relay/outbox_relay.h"
@@ -21,18 +28,22 @@ typedef struct relay_t relay_t;
 typedef struct {
     relay_t *relay;
     int class_no;
+    pr_db_t *db; /* over which it went */
 } asked_t;
 
 struct relay_t {
     pr_actor_t *actor;
     pr_db_t *db;
+    pr_db_t *bulk;
+    bool bulk_good; /* the cluster of `bulk` is that of `db` */
     pr_params_t *params;
     pr_relay_t step;
     int timer;
     int64_t batch; /* relay.batch */
     int64_t sysid; /* of the cluster on this connection; from the check */
     asked_t asked[PR_RELAY_CLASSES];
-    bool few[PR_RELAY_CLASSES]; /* its next move is to be a small one */
+    bool
+        beside_higher[PR_RELAY_CLASSES]; /* its next move is one beside a higher class in traffic */
     /* its last move was full, or had several rows: the next one need not be asked for */
     bool sure[PR_RELAY_CLASSES];
     bool supersedes;  /* as of the last look, some endpoint wants it (N21) */
@@ -49,6 +60,7 @@ typedef struct {
 
 static void give(relay_t *self, pr_relay_event_t event);
 static void move(relay_t *self, int class_no);
+static void check_bulk(relay_t *self);
 
 /* ---- answers ---- */
 
@@ -92,8 +104,36 @@ static void on_checked(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_er
     }
     if (good) {
         pr_actor_ready(self->actor);
+        check_bulk(self);
     }
     give(self, (pr_relay_event_t){.kind = good ? PR_RELAY_CLUSTER_GOOD : PR_RELAY_CLUSTER_FOREIGN});
+}
+
+/* The same check, of `bulk`: it must have answered like `db`. */
+static void on_bulk_checked(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    relay_t *self = arg;
+    if (rc != PR_OK) {
+        if (!self->stopping) {
+            pr_log_error(PR_LOG_WARN, "relay.bulk_unchecked", error);
+        }
+        return; /* checked again when one of the two connects anew */
+    }
+    self->bulk_good = pr_rows_bool(rows, 0, 1) && pr_rows_i64(rows, 0, 0) == self->sysid;
+}
+
+static void check_bulk(relay_t *self)
+{
+    self->bulk_good = false;
+    if (!pr_db_ready(self->bulk)) {
+        return;
+    }
+    pr_params_clear(self->params);
+    if (pr_db_query(self->bulk, PR_SQL_OUTBOX_RELAY_SET_SESSION, self->params, on_session, self) ==
+        PR_OK) {
+        (void)!pr_db_query(self->bulk, PR_SQL_OUTBOX_RELAY_CHECK_CLUSTER, self->params,
+                           on_bulk_checked, self);
+    }
 }
 
 static void on_superseded(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
@@ -107,12 +147,12 @@ static void on_superseded(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr
     }
 }
 
-static void supersede(relay_t *self, int64_t last_seq, int jobs)
+static void supersede(relay_t *self, pr_db_t *db, int64_t last_seq, int jobs)
 {
     pr_params_clear(self->params);
     pr_params_add_i64(self->params, last_seq - jobs);
     pr_params_add_i64(self->params, last_seq);
-    if (pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_SUPERSEDE, self->params, on_superseded, self) !=
+    if (pr_db_query(db, PR_SQL_OUTBOX_RELAY_SUPERSEDE, self->params, on_superseded, self) !=
         PR_OK) {
         pr_log_limited(PR_LOG_WARN, "relay.supersede_failed", "busy", "jobs=%d", jobs);
     }
@@ -131,6 +171,7 @@ static void on_moved(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_erro
     }
     if (rc == PR_OK && (pr_rows_count(rows) == 0 || !pr_rows_bool(rows, 0, 4))) {
         event.kind = PR_RELAY_REFUSED;
+        self->bulk_good = false; /* until `db` has been checked again */
     } else if (rc == PR_OK) {
         event.kind = PR_RELAY_MOVED;
         event.moved = pr_rows_i32(rows, 0, 0);
@@ -139,7 +180,7 @@ static void on_moved(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_erro
         self->sure[event.class_no] = event.full || event.moved >= SEVERAL;
         pr_actor_count(self->actor, (uint64_t)event.moved);
         if (self->supersedes && pr_rows_i32(rows, 0, 1) > 0) {
-            supersede(self, event.last_seq, pr_rows_i32(rows, 0, 1));
+            supersede(self, asked->db, event.last_seq, pr_rows_i32(rows, 0, 1));
         }
         if (event.moved > 0) {
             pr_log_debug("relay.moved", "class=%d rows=%lld jobs=%d last_seq=%lld", event.class_no,
@@ -219,10 +260,13 @@ static void move(relay_t *self, int class_no)
     pr_params_clear(self->params);
     pr_params_add_i16(self->params, (int16_t)class_no);
     pr_params_add_i64(self->params, self->sysid);
-    int64_t few = self->batch / PIECE > 0 ? self->batch / PIECE : 1;
-    pr_params_add_i64(self->params, self->few[class_no] ? few : self->batch);
-    if (pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_MOVE_WINDOW, self->params, on_moved,
-                    &self->asked[class_no]) != PR_OK) {
+    bool bulk = self->beside_higher[class_no] && self->bulk_good;
+    bool few = self->beside_higher[class_no] && !bulk;
+    int64_t piece = self->batch / PIECE > 0 ? self->batch / PIECE : 1;
+    pr_params_add_i64(self->params, few ? piece : self->batch);
+    self->asked[class_no].db = bulk ? self->bulk : self->db;
+    if (pr_db_query(self->asked[class_no].db, PR_SQL_OUTBOX_RELAY_MOVE_WINDOW, self->params,
+                    on_moved, &self->asked[class_no]) != PR_OK) {
         give(self, (pr_relay_event_t){.kind = PR_RELAY_FAILED, .class_no = class_no});
     }
 }
@@ -259,7 +303,7 @@ static void perform(relay_t *self, const pr_relay_action_t *action, bool wanted[
         check_cluster(self);
         break;
     case PR_RELAY_MOVE:
-        self->few[action->class_no] = action->beside_higher;
+        self->beside_higher[action->class_no] = action->beside_higher;
         if (self->sure[action->class_no]) {
             move(self, action->class_no);
         } else {
@@ -312,6 +356,23 @@ static void on_lost(void *arg)
     relay_t *self = arg;
     memset(self->sure, 0, sizeof self->sure);
     give(self, (pr_relay_event_t){.kind = PR_RELAY_DISCONNECTED});
+    if (!self->stopping && pr_db_ready(self->bulk)) {
+        pr_db_reset(self->bulk); /* where `db` goes next it is to go too */
+    }
+}
+
+static void on_bulk_ready(void *arg)
+{
+    relay_t *self = arg;
+    if (self->step.checked) {
+        check_bulk(self);
+    }
+}
+
+static void on_bulk_lost(void *arg)
+{
+    relay_t *self = arg;
+    self->bulk_good = false;
 }
 
 static void stop(void **io)
@@ -321,9 +382,12 @@ static void stop(void **io)
         return;
     }
     self->stopping = true;
-    if (self->db != NULL) {
-        pr_loop_remove_db(pr_actor_loop(self->actor), self->db);
-        pr_db_destroy(&self->db);
+    pr_db_t **connections[] = {&self->db, &self->bulk};
+    for (size_t i = 0; i < PR_COUNT(connections); i++) {
+        if (*connections[i] != NULL) {
+            pr_loop_remove_db(pr_actor_loop(self->actor), *connections[i]);
+            pr_db_destroy(connections[i]);
+        }
     }
     pr_params_destroy(&self->params);
     pr_free(self);
@@ -352,18 +416,24 @@ static pr_rc_t start(pr_actor_t *actor, void **io, pr_error_t *error)
     }
     pr_relay_init(&self->step, &policy);
     self->timer = pr_loop_add_timer(pr_actor_loop(actor), INT64_MAX, 0, on_timer, self);
-    self->db = pr_db_new(&(pr_db_options_t){.url = pr_config_text(config, "database.url"),
-                                            .application_name = "postrider outbox-relay",
-                                            .role = "postrider_relay",
-                                            .index_plans = true,
-                                            .statement_timeout_ms = STATEMENT_MS,
-                                            .statements = pr_sql_outbox_relay,
-                                            .nstatements = PR_SQL_OUTBOX_RELAY_COUNT,
-                                            .schema_version = pr_migrations_count,
-                                            .on_ready = on_ready,
-                                            .on_lost = on_lost,
-                                            .arg = self});
+    pr_db_options_t options = {.url = pr_config_text(config, "database.url"),
+                               .application_name = "postrider outbox-relay",
+                               .role = "postrider_relay",
+                               .index_plans = true,
+                               .statement_timeout_ms = STATEMENT_MS,
+                               .statements = pr_sql_outbox_relay,
+                               .nstatements = PR_SQL_OUTBOX_RELAY_COUNT,
+                               .schema_version = pr_migrations_count,
+                               .on_ready = on_ready,
+                               .on_lost = on_lost,
+                               .arg = self};
+    self->db = pr_db_new(&options);
+    options.application_name = "postrider outbox-relay bulk";
+    options.on_ready = on_bulk_ready;
+    options.on_lost = on_bulk_lost;
+    self->bulk = pr_db_new(&options);
     pr_loop_add_db(pr_actor_loop(actor), self->db);
+    pr_loop_add_db(pr_actor_loop(actor), self->bulk);
     return PR_OK;
 }
 
