@@ -32,6 +32,8 @@ static const char session_sql[] =
     " pg_catalog.set_config('enable_bitmapscan', $2, false),"
     " pg_catalog.set_config('enable_hashjoin', $2, false),"
     " pg_catalog.set_config('enable_mergejoin', $2, false),"
+    " pg_catalog.set_config('plan_cache_mode',"
+    "     CASE WHEN $2 = 'off' THEN 'force_generic_plan' END, false),"
     " pg_catalog.set_config('role', $3, false)";
 static const char version_sql[] =
     "SELECT pg_catalog.count(*)::integer FROM postrider.schema_version";
