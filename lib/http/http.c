@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define SWEEP_MS 20
-#define EVENTS_A_RUN 32 /* then the rest of the loop has its turn: about 2 ms */
+#define EVENTS_A_RUN 16 /* then the rest of the loop has its turn: about 1 ms */
 
 static int64_t or_default(int64_t value, int64_t fallback)
 {
