@@ -1316,6 +1316,19 @@ END $$;
 ALTER FUNCTION postrider.channel_resume(who text, id text, reason text, test jsonb) OWNER TO postrider_owner;
 
 --
+-- Name: channel_sealed(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_sealed(id text) RETURNS TABLE(version bigint, exponents jsonb, tls_ca text, parameters jsonb)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT c.version, c.exponents, c.tls_ca, postrider.channel_parameters(c.id) FROM postrider.channel AS c WHERE c.id = $1
+$_$;
+
+ALTER FUNCTION postrider.channel_sealed(id text) OWNER TO postrider_owner;
+
+--
 -- Name: channel_set(text, text, jsonb, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -1524,6 +1537,26 @@ BEGIN
 END $_$;
 
 ALTER FUNCTION postrider.configure(priority jsonb, retry_notification text) OWNER TO postrider_owner;
+
+--
+-- Name: configure_payments(double precision, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.configure_payments(time_scale double precision, hook text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET extra_float_digits TO '1'
+    AS $_$
+BEGIN
+    IF (time_scale BETWEEN 0.0001 AND 1 AND hook ~ '^([a-z_][a-z0-9_]*[.][a-z_][a-z0-9_]*)?$') IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'time_scale is not 0.0001 to 1, or hooks.payment is not schema.function',
+            HINT = 'See time_scale and hooks.payment in docs/configuration.md.';
+    END IF;
+    UPDATE postrider.setting AS s SET value = v.value FROM (VALUES ('time_scale', time_scale::text), ('hooks.payment', hook)) AS v (key, value)
+    WHERE s.key = v.key AND s.value <> v.value;
+END $_$;
+
+ALTER FUNCTION postrider.configure_payments(time_scale double precision, hook text) OWNER TO postrider_owner;
 
 --
 -- Name: create_task(text, text, text, text, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -2890,7 +2923,7 @@ CREATE FUNCTION postrider.http_do(k postrider.http_key, operation text, a jsonb,
     AS $_$
 DECLARE
     p postrider.payment;
-    id bigint;
+    new_id bigint;
     told text;
 BEGIN
     status := 202;
@@ -2906,21 +2939,21 @@ BEGIN
     CASE operation
         WHEN 'payment.submit', 'payment.track' THEN
             IF operation = 'payment.submit' THEN
-                id := postrider.submit_payment(a ->> 'merchant_id', a ->> 'order_no', a ->> 'channel', (a ->> 'amount')::bigint, a ->> 'currency',
+                new_id := postrider.submit_payment(a ->> 'merchant_id', a ->> 'order_no', a ->> 'channel', (a ->> 'amount')::bigint, a ->> 'currency',
                                                coalesce(a -> 'request', '{}'), coalesce(a -> 'options', '{}'));
             ELSE
-                id := postrider.track_payment(a ->> 'merchant_id', a ->> 'order_no', a ->> 'channel', a ->> 'gateway_reference', (a ->> 'amount')::bigint,
+                new_id := postrider.track_payment(a ->> 'merchant_id', a ->> 'order_no', a ->> 'channel', a ->> 'gateway_reference', (a ->> 'amount')::bigint,
                                               a ->> 'currency', (a ->> 'expires_at')::timestamptz, coalesce(a -> 'options', '{}'));
             END IF;
-            SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = http_do.id;
+            SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = new_id;
             IF p.livemode <> k.livemode THEN
                 RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'the key and the channel are not of the same mode', HINT = 'Use a pr_live_ key with live channels only.';
             END IF;
             body := postrider.payment_json(p);
             status := CASE WHEN p.state IN ('created', 'processing') AND p.next_action IS NULL THEN 202 ELSE 201 END;
         WHEN 'payment.refund' THEN
-            SELECT postrider.refund_json(r) INTO body FROM postrider.refund AS r
-            WHERE r.id = postrider.refund_payment(p.id, a ->> 'refund_no', (a ->> 'amount')::bigint, a ->> 'reason');
+            new_id := postrider.refund_payment(p.id, a ->> 'refund_no', (a ->> 'amount')::bigint, a ->> 'reason');
+            SELECT postrider.refund_json(r) INTO body FROM postrider.refund AS r WHERE r.id = new_id;
         WHEN 'payment.cancel' THEN
             told := postrider.cancel_payment(p.id, a ->> 'reason');
             SELECT postrider.payment_json(x) || jsonb_build_object('cancel', told) INTO body FROM postrider.payment AS x WHERE x.id = p.id;
@@ -5214,6 +5247,22 @@ END $_$;
 ALTER FUNCTION postrider.task_locked(task_no text) OWNER TO postrider_owner;
 
 --
+-- Name: task_moves(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_moves(task_no text) RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT coalesce(jsonb_agg(jsonb_build_object('at', postrider.json_time(l.at), 'from', l.from_state, 'to', l.to_state, 'who', l.who, 'reason', l.reason)
+                              ORDER BY l.id), '[]')
+    FROM postrider.task AS t JOIN postrider.task_log AS l ON l.task_id = t.id WHERE t.task_no = $1
+$_$;
+
+ALTER FUNCTION postrider.task_moves(task_no text) OWNER TO postrider_owner;
+
+--
 -- Name: task_open(text, text, text, text, text, text, bigint, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -5572,6 +5621,24 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.webhook_redrive(webhook_id bigint, OUT state text, OUT result text) OWNER TO postrider_owner;
+
+--
+-- Name: webhook_redrive_by(text, bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.webhook_redrive_by(who text, webhook_id bigint, reason text, OUT state text, OUT result text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+    SELECT r.state, r.result INTO state, result FROM postrider.webhook_redrive(webhook_id) AS r;
+    IF state IS NOT NULL THEN
+        PERFORM postrider.audit_add(who, 'webhook.redrive', webhook_id::text, reason, jsonb_build_object('state', state, 'result', result));
+    END IF;
+END $$;
+
+ALTER FUNCTION postrider.webhook_redrive_by(who text, webhook_id bigint, reason text, OUT state text, OUT result text) OWNER TO postrider_owner;
 
 --
 -- Name: alert; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -8626,6 +8693,13 @@ REVOKE ALL ON FUNCTION postrider.channel_resume(who text, id text, reason text, 
 GRANT ALL ON FUNCTION postrider.channel_resume(who text, id text, reason text, test jsonb) TO postrider_console;
 
 --
+-- Name: FUNCTION channel_sealed(id text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_sealed(id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.channel_sealed(id text) TO postrider_console;
+
+--
 -- Name: FUNCTION channel_set(who text, id text, settings jsonb, parameters jsonb, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -8664,6 +8738,13 @@ REVOKE ALL ON FUNCTION postrider.check_payments(since timestamp with time zone) 
 
 REVOKE ALL ON FUNCTION postrider.configure(priority jsonb, retry_notification text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.configure(priority jsonb, retry_notification text) TO postrider_console;
+
+--
+-- Name: FUNCTION configure_payments(time_scale double precision, hook text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.configure_payments(time_scale double precision, hook text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.configure_payments(time_scale double precision, hook text) TO postrider_console;
 
 --
 -- Name: FUNCTION create_task(biz_type text, biz_id text, merchant_id text, order_no text, request jsonb, idempotency_key text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -9494,6 +9575,13 @@ REVOKE ALL ON FUNCTION postrider.task_done(biz_type text, biz_id text, code text
 REVOKE ALL ON FUNCTION postrider.task_locked(task_no text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION task_moves(task_no text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_moves(task_no text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.task_moves(task_no text) TO postrider_console;
+
+--
 -- Name: FUNCTION task_open(biz_type text, biz_id text, state text, source text, merchant_id text, order_no text, payment_id bigint, code text, message text, request jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -9579,7 +9667,13 @@ GRANT ALL ON FUNCTION postrider.webhook_receive(channel text, received_at timest
 
 REVOKE ALL ON FUNCTION postrider.webhook_redrive(webhook_id bigint, OUT state text, OUT result text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.webhook_redrive(webhook_id bigint, OUT state text, OUT result text) TO postrider_ingress;
-GRANT ALL ON FUNCTION postrider.webhook_redrive(webhook_id bigint, OUT state text, OUT result text) TO postrider_console;
+
+--
+-- Name: FUNCTION webhook_redrive_by(who text, webhook_id bigint, reason text, OUT state text, OUT result text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.webhook_redrive_by(who text, webhook_id bigint, reason text, OUT state text, OUT result text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.webhook_redrive_by(who text, webhook_id bigint, reason text, OUT state text, OUT result text) TO postrider_console;
 
 --
 -- Name: TABLE alerts; Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -3,7 +3,7 @@
 -- locks: none that matter, everything is new.
 -- undo:  DROP TABLE for each, DROP ROLE postrider_gateway_scheduler.
 --
--- docs/adr/0019-one-call-per-subject.md has the shape of the queue.
+-- docs/adr/0021-one-call-per-subject.md has the shape of the queue.
 
 DO $$
 BEGIN

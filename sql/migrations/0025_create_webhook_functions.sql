@@ -242,7 +242,7 @@ CREATE FUNCTION postrider.http_do(k postrider.http_key, operation text, a jsonb,
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET datestyle = 'ISO, MDY' AS $$
 DECLARE
     p postrider.payment;
-    id bigint;
+    new_id bigint;
     told text;
 BEGIN
     status := 202;
@@ -258,21 +258,21 @@ BEGIN
     CASE operation
         WHEN 'payment.submit', 'payment.track' THEN
             IF operation = 'payment.submit' THEN
-                id := postrider.submit_payment(a ->> 'merchant_id', a ->> 'order_no', a ->> 'channel', (a ->> 'amount')::bigint, a ->> 'currency',
+                new_id := postrider.submit_payment(a ->> 'merchant_id', a ->> 'order_no', a ->> 'channel', (a ->> 'amount')::bigint, a ->> 'currency',
                                                coalesce(a -> 'request', '{}'), coalesce(a -> 'options', '{}'));
             ELSE
-                id := postrider.track_payment(a ->> 'merchant_id', a ->> 'order_no', a ->> 'channel', a ->> 'gateway_reference', (a ->> 'amount')::bigint,
+                new_id := postrider.track_payment(a ->> 'merchant_id', a ->> 'order_no', a ->> 'channel', a ->> 'gateway_reference', (a ->> 'amount')::bigint,
                                               a ->> 'currency', (a ->> 'expires_at')::timestamptz, coalesce(a -> 'options', '{}'));
             END IF;
-            SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = http_do.id;
+            SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = new_id;
             IF p.livemode <> k.livemode THEN
                 RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'the key and the channel are not of the same mode', HINT = 'Use a pr_live_ key with live channels only.';
             END IF;
             body := postrider.payment_json(p);
             status := CASE WHEN p.state IN ('created', 'processing') AND p.next_action IS NULL THEN 202 ELSE 201 END;
         WHEN 'payment.refund' THEN
-            SELECT postrider.refund_json(r) INTO body FROM postrider.refund AS r
-            WHERE r.id = postrider.refund_payment(p.id, a ->> 'refund_no', (a ->> 'amount')::bigint, a ->> 'reason');
+            new_id := postrider.refund_payment(p.id, a ->> 'refund_no', (a ->> 'amount')::bigint, a ->> 'reason');
+            SELECT postrider.refund_json(r) INTO body FROM postrider.refund AS r WHERE r.id = new_id;
         WHEN 'payment.cancel' THEN
             told := postrider.cancel_payment(p.id, a ->> 'reason');
             SELECT postrider.payment_json(x) || jsonb_build_object('cancel', told) INTO body FROM postrider.payment AS x WHERE x.id = p.id;

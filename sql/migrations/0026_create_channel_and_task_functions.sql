@@ -179,6 +179,24 @@ BEGIN
     RETURN postrider.channel_move(who, id, 'channel.resume', 'active', reason, jsonb_build_object('test', test));
 END $$;
 
+-- Sealed as they are: of no use without the master key.
+CREATE FUNCTION postrider.channel_sealed(id text) RETURNS TABLE (version bigint, exponents jsonb, tls_ca text, parameters jsonb)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT c.version, c.exponents, c.tls_ca, postrider.channel_parameters(c.id) FROM postrider.channel AS c WHERE c.id = $1
+$$;
+
+-- What SQL must know of the configuration.
+CREATE FUNCTION postrider.configure_payments(time_scale double precision, hook text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS $$
+BEGIN
+    IF (time_scale BETWEEN 0.0001 AND 1 AND hook ~ '^([a-z_][a-z0-9_]*[.][a-z_][a-z0-9_]*)?$') IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'time_scale is not 0.0001 to 1, or hooks.payment is not schema.function',
+            HINT = 'See time_scale and hooks.payment in docs/configuration.md.';
+    END IF;
+    UPDATE postrider.setting AS s SET value = v.value FROM (VALUES ('time_scale', time_scale::text), ('hooks.payment', hook)) AS v (key, value)
+    WHERE s.key = v.key AND s.value <> v.value;
+END $$;
+
 -- payments ------------------------------------------------------------------------------------------------------
 
 -- Asks the channel about it now, also while a person has it: under the channel's one budget. False: there is a call for it under way.
@@ -278,6 +296,13 @@ BEGIN
     RETURN said;
 END $$;
 
+CREATE FUNCTION postrider.task_moves(task_no text) RETURNS jsonb
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+    SELECT coalesce(jsonb_agg(jsonb_build_object('at', postrider.json_time(l.at), 'from', l.from_state, 'to', l.to_state, 'who', l.who, 'reason', l.reason)
+                              ORDER BY l.id), '[]')
+    FROM postrider.task AS t JOIN postrider.task_log AS l ON l.task_id = t.id WHERE t.task_no = $1
+$$;
+
 -- keys for HTTP -------------------------------------------------------------------------------------------------
 
 -- hash: SHA-256 of the key, which is shown once and never kept. kind: application, or merchant (with whose).
@@ -309,6 +334,15 @@ BEGIN
 END $$;
 
 -- webhooks and history ------------------------------------------------------------------------------------------
+
+CREATE FUNCTION postrider.webhook_redrive_by(who text, webhook_id bigint, reason text, OUT state text, OUT result text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+    SELECT r.state, r.result INTO state, result FROM postrider.webhook_redrive(webhook_id) AS r;
+    IF state IS NOT NULL THEN
+        PERFORM postrider.audit_add(who, 'webhook.redrive', webhook_id::text, reason, jsonb_build_object('state', state, 'result', result));
+    END IF;
+END $$;
 
 -- The raw bytes, for people.
 CREATE FUNCTION postrider.webhook_raw(webhook_id bigint) RETURNS TABLE (headers jsonb, body bytea, items jsonb)

@@ -274,7 +274,8 @@ GRANT EXECUTE ON FUNCTION postrider.ingress_channels, postrider.webhook_receive,
     postrider.http_read, postrider.http_purge TO postrider_ingress;
 GRANT EXECUTE ON FUNCTION postrider.channel_add, postrider.channel_set, postrider.channel_pause, postrider.channel_maintain, postrider.channel_resume,
     postrider.payment_poll, postrider.payment_decide, postrider.task_close, postrider.task_resolve, postrider.key_create, postrider.key_revoke,
-    postrider.webhook_raw, postrider.webhook_redrive, postrider.payments_sweep, postrider.merchant_order, postrider.check_invariants TO postrider_console;
+    postrider.webhook_raw, postrider.webhook_redrive_by, postrider.payments_sweep, postrider.merchant_order, postrider.check_invariants,
+    postrider.channel_sealed, postrider.configure_payments, postrider.task_moves TO postrider_console;
 GRANT EXECUTE ON FUNCTION postrider.payments_purge, postrider.payments_sweep TO postrider_dead_letter;
 GRANT USAGE ON SCHEMA postrider TO postrider_ingress;
 

@@ -73,4 +73,24 @@ WHERE c.relnamespace = 'postrider'::regnamespace AND c.relkind IN ('r', 'p', 'v'
 SELECT ok(NOT rolsuper AND NOT rolcreaterole AND NOT rolcreatedb AND NOT rolcanlogin AND NOT rolbypassrls, rolname || ' is an ordinary role')
 FROM pg_roles WHERE rolname LIKE 'postrider\_%' AND rolname NOT LIKE 'postrider\_test%' ORDER BY 1;
 DROP ROLE postrider_test_nobody;
+-- payments: the doors of each role, and nobody's tables. No role writes a payment but through the door.
+SELECT t.may_not('postrider_' || name, s) FROM (SELECT name FROM t.role UNION ALL SELECT 'gateway_scheduler') AS r (name), unnest(ARRAY[
+    'SELECT * FROM postrider.payment', 'UPDATE postrider.payment SET state = ''failed''', 'INSERT INTO postrider.transition VALUES (''payment'', ''failed'', ''succeeded'', ''x'')',
+    'DELETE FROM postrider.call', 'UPDATE postrider.call SET due = now()', 'SELECT salt FROM postrider.call', 'SELECT * FROM postrider.webhook', 'SELECT * FROM postrider.http_key',
+    'SELECT sealed FROM postrider.channel_parameter', 'UPDATE postrider.channel SET state = ''active''', 'INSERT INTO postrider.payment_event (payment_id, event, state, status, version) VALUES (1, ''a'', ''b'', ''c'', 1)',
+    'UPDATE postrider.task SET state = ''CLOSED''', 'DELETE FROM postrider.payment_history', 'SELECT postrider.apply_evidence(1, NULL, ''x'', ''{}'')',
+    'SELECT postrider.payment_tell(NULL, NULL, ''x'')', 'SELECT postrider.task_open(''a'', ''b'', ''MANUAL'', ''person'', NULL, NULL, NULL, NULL, NULL, NULL)']) AS s;
+SELECT t.may_not('postrider_' || name, s) FROM (SELECT name FROM t.role UNION ALL SELECT 'gateway_scheduler') AS r (name), unnest(ARRAY[
+    'SELECT postrider.channel_add(''me'', ''x'', ''{}'')', 'SELECT postrider.payment_decide(''me'', 1, ''failed'', ''{}'', ''x'')', 'SELECT postrider.task_close(''me'', ''x'', ''y'')',
+    'SELECT postrider.key_create(''me'', ''x'', ''application'', NULL, true, ''x'')', 'SELECT postrider.webhook_raw(1)', 'SELECT postrider.channel_sealed(''x'')',
+    'SELECT postrider.configure_payments(1, '''')']) AS s WHERE name <> 'console';
+SELECT t.may_not('postrider_' || name, s) FROM t.role, unnest(ARRAY['SELECT * FROM postrider.calls_dispatch(NULL, NULL, NULL)', 'SELECT * FROM postrider.calls_apply(NULL, NULL)',
+    'SELECT postrider.call_session_open(''x'')', 'SELECT postrider.calls_channels(NULL, NULL, NULL)']) AS s;
+SELECT t.may_not('postrider_' || name, s) FROM (SELECT name FROM t.role UNION ALL SELECT 'gateway_scheduler') AS r (name), unnest(ARRAY[
+    'SELECT postrider.webhook_receive(''x'', now(), '''', '''', ''{}'', '''', ''verified'', '''', ''[]'')', 'SELECT postrider.ingress_channels(NULL, NULL)',
+    'SELECT postrider.http_write(1, NULL, NULL, ''x'', ''{}'')', 'SELECT postrider.http_read(1, ''x'', ''{}'')']) AS s WHERE name <> 'ingress';
+SELECT t.may_not('postrider_' || name, 'SELECT postrider.submit_payment(''m1'', ''o'', ''c'', 1, ''CNY'')') FROM (SELECT name FROM t.role UNION ALL SELECT 'gateway_scheduler') AS r (name)
+WHERE name NOT IN ('app', 'console');
+SELECT t.may('postrider_app', 'SELECT * FROM postrider.' || v) FROM unnest(ARRAY['payment_status', 'refund_status', 'compensation_tasks', 'webhook_journal', 'channels', 'fulfilments', 'payment_events']) AS v;
+SELECT t.may_not('postrider_app', 'SELECT * FROM postrider.' || v) FROM unnest(ARRAY['manual_actions', 'http_keys', 'call_log', 'task_log']) AS v;
 SELECT * FROM finish();
