@@ -110,6 +110,23 @@ const pr_option_t pr_settings[] = {
     {"relay.scan", DURATION, "3s", 10, 3 * SECOND, NO, NO, "No look is later than this after the one before (N5)."},
     {"relay.batch", INT, "100", 1, 5000, NO, NO, "Outbox rows moved by one statement."},
 
+    {"ingress.listen", TEXT, "127.0.0.1:8080", 0, 0, NO, NO, "Where the public door listens: IP:PORT or [IPv6]:PORT; port 0 = any that is free."},
+    {"ingress.certificate", TEXT, "", 0, 0, NO, NO, "PEM file of its certificate and chain; empty = plain HTTP, for a proxy on this machine."},
+    {"ingress.key", TEXT, "", 0, 0, NO, NO, "PEM file of the certificate's key."},
+    {"ingress.trusted_proxies", LIST, "", 0, 0, NO, NO, "Networks (CIDR) of proxies whose X-Forwarded-For is believed; everybody else is who connects."},
+    {"ingress.database_connections", INT, "4", 1, 32, NO, NO, "Connections to Postgres: so many commits gather at most."},
+    {"ingress.max_connections", INT, "12000", 16, 100000, NO, NO, "Clients connected at once; one more displaces the one that has been slow for longest."},
+    {"ingress.max_per_address", INT, "256", 1, 100000, NO, NO, "Of them from one address (IPv6: one /64) that is no trusted proxy."},
+    {"ingress.max_header", SIZE, "16KiB", 1 * KIB, 256 * KIB, NO, NO, "A request's head at most."},
+    {"ingress.max_body", SIZE, "1MiB", 1 * KIB, 1 * KIB * KIB, NO, NO, "A webhook's body at most; other requests have 64KiB."},
+    {"ingress.body_memory", SIZE, "64MiB", 1 * KIB * KIB, 4096 * KIB * KIB, NO, NO, "All bodies together at most; past it 503."},
+    {"ingress.header_timeout", DURATION, "10s", 100, HOUR, NO, NO, "A connection that has not sent a whole head within this is closed, however busy."},
+    {"ingress.body_timeout", DURATION, "20s", 100, HOUR, NO, NO, "The same for a body, and for a client that takes its answer."},
+    {"ingress.idle_timeout", DURATION, "60s", 100, HOUR, NO, NO, "An answered connection is kept for this."},
+    {"ingress.wrong_rate", REAL, "0.5", 0.001, 100000, NO, NO, "Refused webhooks of one address to one channel, and requests of one address without a valid key, per second; past it 429 before anything is read."},
+    {"ingress.wrong_burst", INT, "20", 1, 100000, NO, NO, "So many of them at once."},
+    {"ingress.waiting", INT, "256", 0, 10000, NO, NO, "Callers that wait for the end of their payment (wait_s) at most; others get 202 at once."},
+
     {"retention", DURATION, "90d", DAY, 3650 * DAY, NO, NO, "How long finished notifications and their attempts are kept."},
 
     {"alerts.webhook", TEXT, "", 0, 0, YES, YES, "URL that gets each alert as a JSON POST; empty = none. The http.* timeouts and sizes hold for it, http.allow_* do not."},

@@ -6,7 +6,7 @@
 
 #define LENGTH_DIGITS_MAX 15 /* a petabyte: no overflow, and no honest body */
 
-const char *pr_header_find(const pr_header_t *headers, size_t count, const char *name)
+const char *pr_headers_find(const pr_header_t *headers, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
         if (strcasecmp(headers[i].name, name) == 0)
@@ -89,8 +89,8 @@ static bool headers_ok(const pr_framing_head_t *head)
 
 static const char *check_body(const pr_framing_head_t *head, bool http11, pr_framing_t *out)
 {
-    const char *coding = pr_header_find(head->headers, head->header_count, "Transfer-Encoding");
-    const char *length = pr_header_find(head->headers, head->header_count, "Content-Length");
+    const char *coding = pr_headers_find(head->headers, head->header_count, "Transfer-Encoding");
+    const char *length = pr_headers_find(head->headers, head->header_count, "Content-Length");
     if (count_of(head, "Content-Length") > 1 || (length && !parse_length(length, &out->length)))
         return "bad_content_length";
     if (coding && (length || !http11 || count_of(head, "Transfer-Encoding") > 1 ||

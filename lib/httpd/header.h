@@ -13,6 +13,6 @@ typedef struct {
 } pr_header_t;
 
 /* The value of the first field with this name, in any case; NULL: none. */
-const char *pr_header_find(const pr_header_t *headers, size_t count, const char *name);
+const char *pr_headers_find(const pr_header_t *headers, size_t count, const char *name);
 
 #endif

@@ -207,7 +207,7 @@ int pr_httpd_fd(const pr_httpd_t *self)
 
 int64_t pr_httpd_due_at_ms(const pr_httpd_t *self)
 {
-    int64_t due_ms = httpd_next_deadline_ms(self);
+    int64_t due_ms = self->resumed ? self->now_ms : httpd_next_deadline_ms(self);
     MHD_UNSIGNED_LONG_LONG wait_ms = 0;
     if (MHD_get_timeout(self->daemon, &wait_ms) == MHD_YES) {
         int64_t library_ms = self->now_ms + (wait_ms < 60000 ? (int64_t)wait_ms : 60000);
@@ -219,6 +219,7 @@ int64_t pr_httpd_due_at_ms(const pr_httpd_t *self)
 void pr_httpd_run(pr_httpd_t *self, int64_t now_ms)
 {
     self->now_ms = now_ms;
+    self->resumed = false;
     httpd_cut_expired(self);
     MHD_run(self->daemon);
 }

@@ -64,6 +64,7 @@ struct pr_httpd_t {
     int epoll_fd, port;
     int64_t now_ms;
     bool draining;
+    bool resumed; /* since the last run: with our loop, nothing wakes libmicrohttpd */
     connection_list_t lists[PHASES];
     int counts[PHASES];
     pr_map_t *addresses; /* hash of the address -> connections it has */

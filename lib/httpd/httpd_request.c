@@ -133,7 +133,7 @@ static void read_head(pr_httpd_request_t *self, const char *method, const char *
     if (judge_head(self, version))
         return;
     self->owner->options.head(self->owner->options.arg, self);
-    const char *length = pr_header_find(self->headers, self->header_count, "Content-Length");
+    const char *length = pr_headers_find(self->headers, self->header_count, "Content-Length");
     if (!self->response && length && strtoull(length, NULL, 10) > self->max_body)
         refuse(self, 413, "body_too_large", "The body is larger than this resource takes.");
 }
@@ -267,6 +267,7 @@ void pr_httpd_reply(pr_httpd_request_t *self, const pr_httpd_reply_t *reply)
     if (self->suspended) {
         self->suspended = false;
         self->owner->stats.working--;
+        self->owner->resumed = true;
         MHD_resume_connection(self->mhd);
     }
 }
@@ -328,7 +329,7 @@ const pr_header_t *pr_httpd_headers(const pr_httpd_request_t *self, size_t *coun
 
 const char *pr_httpd_header(const pr_httpd_request_t *self, const char *name)
 {
-    return pr_header_find(self->headers, self->header_count, name);
+    return pr_headers_find(self->headers, self->header_count, name);
 }
 
 pr_bytes_t pr_httpd_body(const pr_httpd_request_t *self)
