@@ -299,6 +299,10 @@ static pr_gate_outcome_t serve(pr_gate_t *self, pr_gate_call_t *call, bool close
     pr_gate_outcome_t outcome = {PR_ANSWER_SEND, 0};
     const pr_gate_fault_t *fault = NULL;
     call->result = call->protocol->read(call);
+    if (call->account && !pr_bucket_take(&call->account->limit, self->now.mono_ms)) {
+        call->account->counts.throttled++;
+        call->result = PR_GATE_THROTTLED;
+    }
     if (call->result == PR_GATE_OK) {
         fault = pr_gate_perform(self, call);
     } else {

@@ -83,6 +83,18 @@ static pr_rc_t set_trouble(pr_gate_t *self, pr_gate_account_t *account, const js
     return pr_gate_script_parse(text, strlen(text), &account->trouble, error);
 }
 
+/* {"rate", "burst"}; rate 0: no limit. A bucket of a new limit is full. */
+static void set_limit(const pr_gate_t *self, pr_gate_account_t *account, const json_t *wish)
+{
+    const json_t *rate = json_object_get(wish, "rate");
+    json_int_t burst = json_integer_value(json_object_get(wish, "burst"));
+    if (json_is_number(rate)) {
+        pr_bucket_init(&account->limit, json_number_value(rate),
+                       burst > 0 && burst <= 1000000 ? (uint32_t)burst : 1, self->now.mono_ms);
+        account->limit.full_at_ns = 0;
+    }
+}
+
 static void set_parameters(pr_gate_account_t *account, const json_t *wish)
 {
     const char *name;
@@ -156,6 +168,7 @@ pr_rc_t pr_gate_set_account(pr_gate_t *self, const json_t *wish, pr_gate_account
         return pr_error_set(error, PR_BAD, "sandbox", "", "too many accounts");
     }
     set_parameters(account, wish);
+    set_limit(self, account, wish);
     protocol->complete(account);
     pr_rc_t rc = set_keys(account, wish, error);
     rc = rc == PR_OK ? set_text(&account->notify_url, wish, "notify_url") : rc;
@@ -409,6 +422,7 @@ static void add_counts(pr_gate_counts_t *sum, const pr_gate_counts_t *one)
 {
     sum->requests += one->requests;
     sum->refused += one->refused;
+    sum->throttled += one->throttled;
     for (size_t i = 0; i < PR_GATE_OPERATIONS; i++) {
         sum->calls[i] += one->calls[i];
     }
@@ -443,6 +457,7 @@ static json_t *counts_json(const pr_gate_counts_t *counts)
     json_object_set_new(out, "calls", calls);
     set(out, "requests", counts->requests);
     set(out, "refused", counts->refused);
+    set(out, "throttled", counts->throttled);
     set(out, "orders", counts->orders);
     set(out, "paid", counts->paid);
     set(out, "refunds", counts->refunds);

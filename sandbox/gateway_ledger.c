@@ -359,8 +359,11 @@ void pr_gate_ledger_take(pr_gate_ledger_t *self, pr_gate_order_t *order)
     counts->charged_minor += order->captured;
     uint32_t by_number =
         tally(self, order->account, KEY_TAKEN_NUMBER, order->request_no, order->captured)->count;
-    uint32_t by_order =
-        tally(self, order->account, KEY_TAKEN_ORDER, order->label, order->captured)->count;
+    uint32_t by_order = 0;
+    if (order->label[0] != '~') { /* a script by itself names no order */
+        by_order =
+            tally(self, order->account, KEY_TAKEN_ORDER, order->label, order->captured)->count;
+    }
     counts->double_charged += by_number == 2;
     counts->double_orders += by_order == 2;
     counts->double_minor += by_number > 1 || by_order > 1 ? order->captured : 0;

@@ -9,6 +9,7 @@
 #ifndef PR_SANDBOX_GATEWAY_LEDGER_H
 #define PR_SANDBOX_GATEWAY_LEDGER_H
 
+#include "core/bucket.h"
 #include "sandbox/gateway_script.h"
 #include "sandbox/gateway_sign.h"
 
@@ -22,12 +23,13 @@ typedef struct pr_gate_refund_t pr_gate_refund_t;
 
 typedef struct {
     uint64_t requests, refused; /* refused: credential or signature */
+    uint64_t throttled;         /* above the account's limit */
     uint64_t calls[PR_GATE_OPERATIONS];
     uint64_t orders, paid, refunds;
     int64_t charged_minor, refunded_minor; /* all currencies together: for one-currency tests */
     uint64_t hooks, hooks_sent, hooks_accepted, hooks_lost, probes_accepted, forged_accepted;
     uint64_t double_charged, double_refunded; /* numbers that moved money twice or more often */
-    uint64_t double_orders;                   /* orders that were paid twice or more often */
+    uint64_t double_orders;                   /* the same by what carried the script, see README */
     int64_t double_minor;                     /* moved by all but the first */
 } pr_gate_counts_t;
 
@@ -44,6 +46,7 @@ typedef struct {
     pr_gate_script_t trouble; /* only its faults: whatever is asked */
     uint32_t trouble_used[PR_GATE_FAULTS_MAX];
     int64_t trouble_until_ms; /* INT64_MAX: until changed */
+    pr_bucket_t limit;        /* requests above it are throttled */
     pr_gate_counts_t counts;
     struct {
         int64_t second;

@@ -57,7 +57,7 @@ class Gate:
         self.token = None
         made = self.set(parameters=parameters or {}, notify_url=collector.url(account), **more)
         self.parameters = list(made["parameters"].items())
-        self.asked = 0
+        self.read = []
 
     def set(self, **more):
         """POST /control/gateway/account"""
@@ -82,7 +82,6 @@ class Gate:
         return json.loads(body) if status == 200 else None
 
     def build(self, operation, facts, now=None):
-        self.asked += 1
         facts = {"currency": "CNY", "notify_url": self.collector.url(self.name),
                  "return_url": "https://shop.example/back", "token": self.token or "none",
                  "request": self.request or "{}", **facts}
@@ -113,10 +112,12 @@ class Gate:
         return connection
 
     def webhooks(self):
-        """All that came, each read: (verdict and items, headers, body)."""
-        return [self.tool.ask("read", self.profile, self.parameters, int(time.time()),
-                              headers=headers, body=body)
-                for headers, body in self.collector.of(self.name)]
+        """All that came, each read once: verdict, reason, items."""
+        came = self.collector.of(self.name)
+        for headers, body in came[len(self.read):]:
+            self.read.append(self.tool.ask("read", self.profile, self.parameters, int(time.time()),
+                                           headers=headers, body=body))
+        return self.read
 
     def heard(self, number, status):
         """Verified items of this number and status."""

@@ -130,6 +130,15 @@ def test_ledger(tap, box, tool, collector):
     tap.equal(sum(row[1] for row in seconds), stats["requests"], "requests by second add up")
 
 
+def test_limit(tap, box, tool, collector):
+    gate = Gate(box, tool, collector, "sandbox", "limited", rate=0.001, burst=3)
+    got = [gate.ask("query", request_no="none")["reason"] for _ in range(5)]
+    tap.equal(got, ["not_found"] * 3 + ["rate_limited"] * 2, "above an account's limit it is too many")
+    tap.equal(gate.stats()["throttled"], 2, "and counted")
+    gate.set(rate=0)
+    tap.equal(gate.ask("query", request_no="none")["reason"], "not_found", "until it is lifted")
+
+
 def test_strangers(tap, box):
     """What is not a merchant's is refused, whatever it is, and nothing falls over."""
     paths = ["/gateway/v1/charges", "/gateway/v1/nothing", "/v3/pay/transactions/native", "/v3/x",
@@ -150,6 +159,6 @@ def test_strangers(tap, box):
 
 def test_all(tap, box, tool, collector):
     for test in (test_wechat, test_alipay, test_stripe, test_adyen, test_paypal, test_generic,
-                 test_ledger):
+                 test_ledger, test_limit):
         test(tap, box, tool, collector)
     test_strangers(tap, box)
