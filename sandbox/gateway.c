@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TIMERS_MAX (1U << 22)
 #define HOOKS_MAX (1U << 20)
 #define HOOKS_IN_FLIGHT 256
 #define HOOK_TOTAL_MS 15000
@@ -56,7 +55,7 @@ pr_gate_t *pr_gate_new(const pr_gate_options_t *options, pr_error_t *error)
     self->now = (pr_now_t){pr_clock_mono_ms(), pr_clock_wall_us()};
     self->ledger = pr_gate_ledger_new(options->seed, options->max_orders);
     self->journal = journal;
-    self->timers = pr_timerq_new(TIMERS_MAX);
+    self->timers = pr_timerq_new(PR_TIMERQ_MAX);
     self->http = pr_http_new(&limits);
     self->hooks = pr_map_new(HOOKS_MAX, options->seed);
     if (options->journal && pr_gate_replay(self, options->journal, error) != PR_OK) {

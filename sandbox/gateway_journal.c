@@ -208,7 +208,8 @@ static void replay_saved(pr_gate_t *self, const json_t *line)
     saved->refund = pr_gate_refund_at(self->ledger, (uint64_t)number_of(line, "refund"));
 }
 
-static void replay_line(pr_gate_t *self, const json_t *line, uint64_t *starts)
+/* offset: of the byte behind it. */
+static void replay_line(pr_gate_t *self, const json_t *line, int64_t offset, uint64_t *starts)
 {
     const char *what = pr_gate_text(line, "e");
     if (strcmp(what, "start") == 0) {
@@ -225,6 +226,7 @@ static void replay_line(pr_gate_t *self, const json_t *line, uint64_t *starts)
         replay_saved(self, line);
     } else if (strcmp(what, "reset") == 0) {
         pr_gate_ledger_clear(self->ledger);
+        self->journal_from = offset;
     }
 }
 
@@ -273,7 +275,7 @@ pr_rc_t pr_gate_replay(pr_gate_t *self, const char *path, pr_error_t *error)
         json_error_t why;
         json_t *line = json_loadb(text, (size_t)len, 0, &why);
         if (line) { /* the last one may be cut short: nobody was told of it */
-            replay_line(self, line, &starts);
+            replay_line(self, line, ftell(file), &starts);
         }
         json_decref(line);
     }

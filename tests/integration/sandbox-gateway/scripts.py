@@ -157,8 +157,42 @@ def test_strangers(tap, box):
         tap.check(status in (400, 404), f"control: {path} without sense is refused", status)
 
 
+def sense_less():
+    """Bodies of a merchant whose software has gone mad: JSON of the wrong shapes."""
+    yield from (b"{}", b"[]", b"null", b'"x"', b"{" * 100, b"[" * 2000 + b"]" * 2000)
+    wrong = [None, 0, -1, 1.5, "1e3", "-0.00", "", [], {}, True, "9" * 40, "x" * 3000, "\u0000", "5800.001"]
+    for value in wrong:
+        yield json.dumps({"request_no": value, "reference": value, "refund_no": value,
+                          "merchantAccount": "mad-adyen", "currency": value, "amount": value,
+                          "paymentReference": value, "paymentMethod": value, "intent": "CAPTURE",
+                          "invoice_id": value, "purchase_units": value}).encode()
+        yield json.dumps({"merchantAccount": "mad-adyen", "reference": "n", "intent": "CAPTURE",
+                          "amount": {"value": value, "currency": "CNY", "currency_code": "CNY"},
+                          "purchase_units": [{"invoice_id": "n", "amount": {
+                              "currency_code": "CNY", "value": value}}]}).encode()
+        yield f"amount={value}&currency={value}&metadata[request_no]={value}&payment_intent=x".encode()
+
+
+def test_mad_merchants(tap, box, tool, collector):
+    """Those whose key is good, and whose requests are not."""
+    for profile, paths in (("stripe", ("/v1/payment_intents", "/v1/refunds", "/v1/payment_intents/x/cancel")),
+                           ("adyen", ("/v71/payments", "/v71/payments/x/refunds", "/v71/cancels")),
+                           ("paypal", ("/v2/checkout/orders", "/v2/checkout/orders/x/capture",
+                                       "/v2/payments/captures/Cx/refund", "/v2/payments/captures/C/refund"))):
+        gate = Gate(box, tool, collector, profile, "mad-" + profile)
+        known = dict(gate.parameters)
+        headers = {"X-API-Key": known.get("api_key", ""), "Idempotency-Key": "k", "PayPal-Request-Id": "k",
+                   "Authorization": "Bearer " + known.get("api_key", "")}
+        if profile == "paypal":
+            headers["Authorization"] = "Bearer " + gate.ask("token")["token"]
+        found = sorted({box.call("POST", path, body, headers)[0] for path in paths for body in sense_less()})
+        tap.check(set(found) <= {400, 404, 422}, f"{profile}: requests without sense are refused", found)
+        tap.equal((gate.stats()["orders"], gate.stats()["refunds"], gate.stats()["refused"]), (0, 0, 0),
+                  "and move nothing")
+
+
 def test_all(tap, box, tool, collector):
     for test in (test_wechat, test_alipay, test_stripe, test_adyen, test_paypal, test_generic,
-                 test_ledger, test_limit):
+                 test_ledger, test_limit, test_mad_merchants):
         test(tap, box, tool, collector)
     test_strangers(tap, box)
