@@ -34,7 +34,10 @@ typedef struct {
 static const actor_row_t actors[] = {
     {"outbox-relay", "postrider-outbox-relay", 0},
     {"notifier", "postrider-notifier", 0},
+    {"gateway-poller", "postrider-gateway-poller", 0},
+    {"charger", "postrider-charger", 0},
     {"scheduler", "postrider-scheduler", 1},
+    {"gateway-scheduler", "postrider-gateway-scheduler", 1},
     {"circuit-breaker", "postrider-circuit-breaker", 2},
     {"dead-letter", "postrider-dead-letter", 2},
     {"broker", "postrider-broker", 3},

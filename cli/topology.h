@@ -9,8 +9,8 @@
  * private Postgres, migrated; bus addresses in a short directory; a master key. The values go to
  * run/env, one file each, as environment variables: run/env IS the generated configuration.
  *
- * Stopping goes against the flow of work: relay and notifiers first (they finish what is in
- * flight, for which the scheduler and the broker must still answer), the broker last.
+ * Stopping goes against the flow of work: relay, notifiers and gateway workers first (they finish
+ * what is in flight, for which the schedulers and the broker must still answer), the broker last.
  */
 #ifndef PR_CLI_TOPOLOGY_H
 #define PR_CLI_TOPOLOGY_H

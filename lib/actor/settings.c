@@ -105,6 +105,11 @@ const pr_option_t pr_settings[] = {
     {"scheduler.heartbeat", DURATION, "500ms", 100, MINUTE, NO, NO, "Interval of the session's heartbeat."},
     {"scheduler.session_timeout", DURATION, "6s", SECOND, HOUR, NO, NO, "A session whose heartbeat stands still for so long is taken over."},
 
+    {"calls.poll", DURATION, "100ms", 10, MINUTE, NO, NO, "How often a gateway-scheduler looks for gateway calls that are due, while it has a channel."},
+    {"calls.keep", INT, "1000", 16, 100000, NO, NO, "Due calls of one channel held in memory at most, of each kind (money, new queries, a backlog); the rest waits in the database."},
+    {"calls.flush", DURATION, "5ms", 1, SECOND, NO, NO, "Outcomes of gateway calls wait at most this long for company in their batch."},
+    {"calls.batch", INT, "64", 1, 1000, NO, NO, "Outcomes of gateway calls in one batch at most."},
+
     {"relay.poll_busy", DURATION, "2ms", 1, MINUTE, NO, NO, "Between looks at the outbox while rows come."},
     {"relay.poll_idle", DURATION, "25ms", 1, MINUTE, NO, NO, "Between looks when none came lately; twice that when none came for a second."},
     {"relay.scan", DURATION, "3s", 10, 3 * SECOND, NO, NO, "No look is later than this after the one before (N5)."},

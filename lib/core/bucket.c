@@ -90,3 +90,15 @@ int64_t pr_bucket_next_ms(const pr_bucket_t *self, int64_t now_ms)
         return now_ms;
     return (at_ns + NS_PER_MS - 1) / NS_PER_MS;
 }
+
+uint32_t pr_bucket_within(const pr_bucket_t *self, int64_t now_ms, int64_t within_ms)
+{
+    if (self->interval_ns == 0)
+        return UINT32_MAX;
+    int64_t now_ns = to_ns(now_ms);
+    int64_t from_ns = self->full_at_ns > now_ns ? self->full_at_ns : now_ns;
+    int64_t tokens = (now_ns + to_ns(within_ms) + self->burst_ns - from_ns) / self->interval_ns;
+    if (tokens < 0)
+        return 0;
+    return tokens < UINT32_MAX ? (uint32_t)tokens : UINT32_MAX;
+}

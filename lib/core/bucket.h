@@ -27,5 +27,7 @@ bool pr_bucket_take(pr_bucket_t *self, int64_t now_ms); /* false: no token now; 
 void pr_bucket_give_back(pr_bucket_t *self);            /* one token that was taken and not used */
 /* When a token will be there; now_ms when one is. */
 int64_t pr_bucket_next_ms(const pr_bucket_t *self, int64_t now_ms);
+/* How many tokens could be taken from now on within so much time, each as soon as it is there. */
+uint32_t pr_bucket_within(const pr_bucket_t *self, int64_t now_ms, int64_t within_ms);
 
 #endif

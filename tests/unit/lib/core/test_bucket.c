@@ -125,3 +125,21 @@ Test(bucket, a_clock_that_goes_back_gains_nothing)
     cr_assert_eq(drain(&bucket, 50000), 0);
     cr_assert_eq(drain(&bucket, 105000), 0);
 }
+
+Test(bucket, tells_how_many_tokens_will_be_there)
+{
+    pr_bucket_t bucket;
+    pr_bucket_init(&bucket, 10, 5, 0);
+    cr_assert_eq(pr_bucket_within(&bucket, 0, 99), 0);
+    cr_assert_eq(pr_bucket_within(&bucket, 0, 100), 1);
+    cr_assert_eq(pr_bucket_within(&bucket, 0, 1000), 10,
+                 "more than the burst: each is taken at once");
+    cr_assert_eq(pr_bucket_within(&bucket, 60000, 0), 5, "a full one has its burst");
+    cr_assert_eq(pr_bucket_within(&bucket, 60000, 100), 6);
+    cr_assert_eq(drain(&bucket, 60000), 5);
+    cr_assert_eq(pr_bucket_within(&bucket, 60000, 100), 1);
+    pr_bucket_init(&bucket, 10, 5, 90000);
+    cr_assert_eq(pr_bucket_within(&bucket, 60000, 29999), 0, "empty until then");
+    pr_bucket_init(&bucket, 0, 5, 0);
+    cr_assert_eq(pr_bucket_within(&bucket, 0, 0), UINT32_MAX);
+}
