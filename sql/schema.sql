@@ -2904,9 +2904,11 @@ CREATE TABLE postrider.http_key (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
+    signing bytea,
     CONSTRAINT http_key_check CHECK (((kind = 'merchant'::text) = (merchant_id IS NOT NULL))),
     CONSTRAINT http_key_hash_check CHECK ((octet_length(hash) = 32)),
-    CONSTRAINT http_key_kind_check CHECK ((kind = ANY (ARRAY['application'::text, 'merchant'::text])))
+    CONSTRAINT http_key_kind_check CHECK ((kind = ANY (ARRAY['application'::text, 'merchant'::text]))),
+    CONSTRAINT http_key_signing_check CHECK ((octet_length(signing) <= 4096))
 );
 
 ALTER TABLE postrider.http_key OWNER TO postrider_owner;
@@ -2991,6 +2993,35 @@ $_$;
 ALTER FUNCTION postrider.http_key_check(hash bytea) OWNER TO postrider_owner;
 
 --
+-- Name: http_key_signing(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.http_key_signing(key_id bigint) RETURNS bytea
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT k.signing FROM postrider.http_key AS k WHERE k.id = $1
+$_$;
+
+ALTER FUNCTION postrider.http_key_signing(key_id bigint) OWNER TO postrider_owner;
+
+--
+-- Name: http_nonce_take(bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.http_nonce_take(key_id bigint, nonce text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+BEGIN
+    INSERT INTO postrider.http_nonce (key_id, nonce) VALUES ($1, $2) ON CONFLICT DO NOTHING;
+    RETURN FOUND;
+END $_$;
+
+ALTER FUNCTION postrider.http_nonce_take(key_id bigint, nonce text) OWNER TO postrider_owner;
+
+--
 -- Name: http_purge(integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3002,6 +3033,8 @@ CREATE FUNCTION postrider.http_purge(most integer) RETURNS bigint
 DECLARE
     gone bigint;
 BEGIN
+    DELETE FROM postrider.http_nonce AS n
+    WHERE n.ctid = ANY (ARRAY(SELECT x.ctid FROM postrider.http_nonce AS x WHERE x.at < now() - interval '15 minutes' ORDER BY x.at LIMIT most));
     DELETE FROM postrider.http_answer AS a
     WHERE a.ctid = ANY (ARRAY(SELECT x.ctid FROM postrider.http_answer AS x WHERE x.at < now() - interval '30 days' ORDER BY x.at LIMIT most));
     GET DIAGNOSTICS gone = ROW_COUNT;
@@ -3203,6 +3236,25 @@ BEGIN
 END $_$;
 
 ALTER FUNCTION postrider.key_revoke(who text, id bigint, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: key_sign(text, bigint, bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.key_sign(who text, id bigint, signing bytea) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+BEGIN
+    UPDATE postrider.http_key AS k SET signing = $3 WHERE k.id = $2 AND k.revoked_at IS NULL;
+    IF FOUND THEN
+        PERFORM postrider.audit_add(who, 'key.sign', id::text, NULL, jsonb_build_object('signed', signing IS NOT NULL));
+        RETURN true;
+    END IF;
+    RETURN false;
+END $_$;
+
+ALTER FUNCTION postrider.key_sign(who text, id bigint, signing bytea) OWNER TO postrider_owner;
 
 --
 -- Name: merchant_add(text, text, text, text, text, bytea, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -6607,6 +6659,19 @@ CREATE VIEW postrider.http_keys AS
 ALTER TABLE postrider.http_keys OWNER TO postrider_owner;
 
 --
+-- Name: http_nonce; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.http_nonce (
+    key_id bigint NOT NULL,
+    nonce text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT http_nonce_nonce_check CHECK (((length(nonce) >= 16) AND (length(nonce) <= 64)))
+);
+
+ALTER TABLE postrider.http_nonce OWNER TO postrider_owner;
+
+--
 -- Name: idempotency; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -7586,6 +7651,13 @@ ALTER TABLE ONLY postrider.http_key
     ADD CONSTRAINT http_key_pkey PRIMARY KEY (id);
 
 --
+-- Name: http_nonce http_nonce_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.http_nonce
+    ADD CONSTRAINT http_nonce_pkey PRIMARY KEY (key_id, nonce);
+
+--
 -- Name: idempotency idempotency_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -7886,6 +7958,12 @@ CREATE INDEX endpoint_tx_idx ON postrider.endpoint USING btree (tx);
 --
 
 CREATE INDEX http_answer_at_idx ON postrider.http_answer USING btree (at);
+
+--
+-- Name: http_nonce_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX http_nonce_at_idx ON postrider.http_nonce USING btree (at);
 
 --
 -- Name: idempotency_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
@@ -9105,6 +9183,20 @@ REVOKE ALL ON FUNCTION postrider.http_key_check(hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.http_key_check(hash bytea) TO postrider_ingress;
 
 --
+-- Name: FUNCTION http_key_signing(key_id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.http_key_signing(key_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.http_key_signing(key_id bigint) TO postrider_ingress;
+
+--
+-- Name: FUNCTION http_nonce_take(key_id bigint, nonce text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.http_nonce_take(key_id bigint, nonce text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.http_nonce_take(key_id bigint, nonce text) TO postrider_ingress;
+
+--
 -- Name: FUNCTION http_purge(most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -9171,6 +9263,13 @@ GRANT ALL ON FUNCTION postrider.key_create(who text, hash bytea, kind text, merc
 
 REVOKE ALL ON FUNCTION postrider.key_revoke(who text, id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.key_revoke(who text, id bigint, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION key_sign(who text, id bigint, signing bytea); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.key_sign(who text, id bigint, signing bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.key_sign(who text, id bigint, signing bytea) TO postrider_console;
 
 --
 -- Name: FUNCTION merchant_add(who text, id text, tier text, email text, url text, secret bytea, settings jsonb, endpoint_name text); Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -189,13 +189,12 @@ void ingress_channels_ask(void *arg, int64_t now_ms)
 
 pr_rc_t ingress_channels_open(ingress_t *self, const pr_config_t *config, pr_error_t *error)
 {
-    pr_master_key_t key;
-    pr_rc_t rc = pr_master_key_load(pr_config_text(config, "master_key_file"), &key, error);
+    pr_rc_t rc =
+        pr_master_key_load(pr_config_text(config, "master_key_file"), &self->master, error);
     if (rc != PR_OK)
         return rc;
-    self->store =
-        pr_channel_store_new(pr_config_text(config, "profiles_dir"), &key, pr_random_u64());
-    pr_master_key_wipe(&key);
+    self->store = pr_channel_store_new(pr_config_text(config, "profiles_dir"), &self->master,
+                                       pr_random_u64());
     return PR_OK;
 }
 

@@ -138,6 +138,7 @@ static void free_call(ingress_call_t *call)
     pr_opened_channel_release(&call->channel);
     pr_buffer_free(&call->arguments_text);
     pr_buffer_free(&call->answer);
+    explicit_bzero(&call->key, sizeof call->key);
     pr_free(call);
 }
 

@@ -16,6 +16,7 @@
 
 #define INGRESS_DATABASES_MAX 32
 #define INGRESS_HASH_BYTES 32
+#define INGRESS_SIGNING_MAX 128 /* bytes of a signing key */
 
 typedef struct ingress_t ingress_t;
 
@@ -31,6 +32,8 @@ typedef struct {
     uint8_t hash[INGRESS_HASH_BYTES];
     int64_t key_id;
     int64_t read_at_ms;
+    size_t signing_len; /* 0: its requests need no signature */
+    uint8_t signing[INGRESS_SIGNING_MAX];
 } ingress_key_t;
 
 /* A request whose answer takes a look at the database, or several. Made when it is whole. */
@@ -80,7 +83,8 @@ struct ingress_t {
     ingress_channel_t *channels;
     bool channels_loaded, channels_asked;
     /* keys */
-    pr_map_t *keys; /* first 8 bytes of the hash -> ingress_key_t */
+    pr_master_key_t master; /* opens signing keys */
+    pr_map_t *keys;         /* first 8 bytes of the hash -> ingress_key_t */
     /* limits */
     pr_limiter_t *wrongs;  /* by address and channel, or "key" */
     pr_limiter_t *written; /* by channel: refused webhooks that are journaled */
