@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define HOOKS_MAX (1U << 20)
-#define HOOKS_IN_FLIGHT 256
 #define HOOK_TOTAL_MS 15000
 
 const pr_gate_protocol_t *const pr_gate_protocols[] = {
@@ -45,9 +44,9 @@ pr_gate_t *pr_gate_new(const pr_gate_options_t *options, pr_error_t *error)
         return NULL;
     }
     pr_gate_t *self = PR_NEW(pr_gate_t);
-    const pr_http_limits_t limits = {.max_in_flight = HOOKS_IN_FLIGHT,
-                                     .pool_per_host = HOOKS_IN_FLIGHT,
-                                     .pool_total = HOOKS_IN_FLIGHT,
+    const pr_http_limits_t limits = {.max_in_flight = PR_GATE_HOOKS_IN_FLIGHT,
+                                     .pool_per_host = PR_GATE_HOOKS_IN_FLIGHT,
+                                     .pool_total = PR_GATE_HOOKS_IN_FLIGHT,
                                      .first_byte_ms = HOOK_TOTAL_MS,
                                      .total_ms = HOOK_TOTAL_MS,
                                      .user_agent = "postrider-sandbox-gateway"};
@@ -71,6 +70,7 @@ void pr_gate_destroy(pr_gate_t **self)
         pr_http_destroy(&gate->http);
         pr_gate_hooks_clear(gate);
         pr_map_destroy(&gate->hooks);
+        pr_free(gate->ready.numbers);
         pr_timerq_destroy(&gate->timers);
         pr_journal_destroy(&gate->journal);
         pr_gate_ledger_destroy(&gate->ledger);
@@ -133,7 +133,9 @@ void pr_gate_turn(pr_gate_t *self, pr_now_t now)
     while (pr_timerq_pop(self->timers, now.mono_ms, &timer)) {
         on_timer(self, timer.id);
     }
+    pr_gate_hooks_pump(self);
     pr_http_run(self->http, now.mono_ms);
+    pr_gate_hooks_pump(self); /* what has ended made room */
 }
 
 int64_t pr_gate_due_ms(const pr_gate_t *self)

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BUSY_RETRY_MS 20
+#define READY_ROOM 1024
 #define REORDER_PATIENCE_MS \
     60000              /* when no further event comes, the held one leaves all the same */
 #define COPY_GAP_MS 10 /* between the copies of `repeat` */
@@ -60,6 +60,7 @@ void pr_gate_hooks_clear(pr_gate_t *self)
 {
     size_t cursor = 0;
     hook_t *hook;
+    self->ready.count = 0;
     while ((hook = pr_map_next(self->hooks, &cursor, NULL))) {
         if (self->http && hook->in_flight) {
             hook->order = NULL; /* its end is still to come, but concerns nobody any more */
@@ -92,6 +93,7 @@ static void on_done(void *arg, const pr_http_response_t *response, int64_t now_m
     pr_gate_t *self = hook->gate;
     (void)now_ms;
     hook->in_flight = false;
+    self->ready.in_flight--;
     if (!hook->order) {
         drop(hook);
         return;
@@ -134,18 +136,31 @@ static void send_hook(pr_gate_t *self, hook_t *hook)
                                        .body = pr_buffer_bytes(&hook->message.body),
                                        .done = on_done,
                                        .arg = hook};
-    switch (pr_http_start(self->http, &request, self->now.mono_ms, NULL)) {
-    case PR_OK:
+    if (pr_http_start(self->http, &request, self->now.mono_ms, NULL) == PR_OK) {
         hook->in_flight = true;
-        break;
-    case PR_AGAIN:
-        pr_gate_set_timer(self, PR_GATE_TIMER_HOOK, hook->number, BUSY_RETRY_MS);
-        break;
-    default:
+        self->ready.in_flight++;
+    } else { /* an address that is none */
         pr_gate_record_hook(self, hook->message.account, hook->kind, hook->request_no, 0,
                             "not_sent", "refused");
         drop(hook);
     }
+}
+
+static void make_ready(pr_gate_t *self, uint64_t number)
+{
+    size_t room = self->ready.room;
+    if (self->ready.count == room) {
+        uint64_t *numbers = pr_calloc(room ? 2 * room : READY_ROOM, sizeof(*numbers));
+        for (size_t i = 0; i < self->ready.count; i++) {
+            numbers[i] = self->ready.numbers[(self->ready.at + i) & (room - 1)];
+        }
+        pr_free(self->ready.numbers);
+        self->ready.numbers = numbers;
+        self->ready.at = 0;
+        self->ready.room = room ? 2 * room : READY_ROOM;
+    }
+    size_t end = (self->ready.at + self->ready.count++) & (self->ready.room - 1);
+    self->ready.numbers[end] = number;
 }
 
 void pr_gate_hook_due(pr_gate_t *self, uint64_t number)
@@ -155,7 +170,19 @@ void pr_gate_hook_due(pr_gate_t *self, uint64_t number)
         if (hook->order && hook->order->waiting_hook == number) {
             hook->order->waiting_hook = 0; /* waited long enough */
         }
-        send_hook(self, hook);
+        make_ready(self, number);
+    }
+}
+
+void pr_gate_hooks_pump(pr_gate_t *self)
+{
+    while (self->ready.count > 0 && self->ready.in_flight < PR_GATE_HOOKS_IN_FLIGHT) {
+        hook_t *hook = pr_map_get(self->hooks, self->ready.numbers[self->ready.at]);
+        self->ready.at = (self->ready.at + 1) & (self->ready.room - 1);
+        self->ready.count--;
+        if (hook && !hook->in_flight) {
+            send_hook(self, hook);
+        }
     }
 }
 

@@ -11,6 +11,8 @@
 #include "http/http.h"
 #include "sandbox/gateway_protocol.h"
 
+#define PR_GATE_HOOKS_IN_FLIGHT 256
+
 /* What a timer is about: the top byte of its id. */
 typedef enum { PR_GATE_TIMER_ORDER = 1, PR_GATE_TIMER_REFUND, PR_GATE_TIMER_HOOK } pr_gate_timer_t;
 
@@ -23,6 +25,11 @@ struct pr_gate_t {
     pr_timerq_t *timers;
     pr_http_t *http;
     pr_map_t *hooks; /* by number */
+    struct {
+        uint64_t *numbers;      /* a ring of those that are due while others are on their way */
+        size_t at, count, room; /* room: a power of two */
+        size_t in_flight;
+    } ready;
     uint64_t hook_count;
     uint64_t random_count; /* texts made so far */
     uint64_t strangers;    /* requests of accounts that nobody knows */
@@ -60,6 +67,8 @@ void pr_gate_tell(pr_gate_t *self, pr_gate_event_kind_t kind, pr_gate_order_t *o
                   pr_gate_refund_t *refund);
 void pr_gate_forge(pr_gate_t *self, pr_gate_order_t *order);
 void pr_gate_hook_due(pr_gate_t *self, uint64_t number);
+/* Sends what is ready, as far as there is room on the way. */
+void pr_gate_hooks_pump(pr_gate_t *self);
 void pr_gate_hooks_clear(pr_gate_t *self);
 
 /* ---- gateway_journal.c ---- */
