@@ -986,6 +986,7 @@ CREATE FUNCTION postrider.cancel_notification(notify_id uuid, reason text) RETUR
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     AS $$
 #variable_conflict use_variable
 DECLARE
@@ -995,8 +996,9 @@ DECLARE
     follow boolean := false;
     deleted bigint;
 BEGIN
-    FOR o IN SELECT b.at, b.id, b.tx, b.class, b.kind, b.cancel_at FROM postrider.outbox AS b
-             WHERE b.notify_id = notify_id AND b.kind IN (0, 1) ORDER BY b.id LOOP
+    -- OFFSET 0: else the order would be had by reading the index on id instead of that on notify_id
+    FOR o IN SELECT * FROM (SELECT b.at, b.id, b.tx, b.class FROM postrider.outbox AS b
+                            WHERE b.notify_id = notify_id AND b.kind IN (0, 1) OFFSET 0) AS x ORDER BY x.id LOOP
         CONTINUE WHEN postrider.is_moved(o.class, o.tx, o.id);
         waits := true;
         UPDATE postrider.outbox AS b SET cancel_at = clock_timestamp(), cancel_reason = why
@@ -1010,14 +1012,13 @@ BEGIN
         FROM (SELECT * FROM postrider.outbox UNION ALL SELECT * FROM postrider.outbox_kept) AS b
         WHERE b.notify_id = notify_id AND b.kind = 0 LIMIT 1;
     END IF;
-    WITH j AS (
-        SELECT n.seq FROM postrider.job AS n
-        JOIN (SELECT b.id FROM postrider.outbox AS b WHERE b.notify_id = notify_id AND b.kind = 0
-              UNION SELECT k.id FROM postrider.outbox_kept AS k WHERE k.notify_id = notify_id AND k.kind = 0) AS b
-          ON n.outbox_id = b.id
-        ORDER BY n.seq FOR UPDATE OF n
-    ), d AS (
-        DELETE FROM postrider.job AS n USING j WHERE n.seq = j.seq RETURNING n.outbox_id, n.endpoint, n.outbox_at
+    WITH d AS (
+        DELETE FROM postrider.job AS n WHERE n.seq = ANY (ARRAY(
+            SELECT j.seq
+            FROM (SELECT b.id FROM postrider.outbox AS b WHERE b.notify_id = notify_id AND b.kind = 0
+                  UNION ALL SELECT k.id FROM postrider.outbox_kept AS k WHERE k.notify_id = notify_id AND k.kind = 0) AS b
+            CROSS JOIN LATERAL (SELECT x.seq FROM postrider.job AS x WHERE x.outbox_id = b.id OFFSET 0) AS j))
+        RETURNING n.outbox_id, n.endpoint, n.outbox_at
     )
     INSERT INTO postrider.cancelled (outbox_id, endpoint, outbox_at, reason)
     SELECT d.outbox_id, d.endpoint, d.outbox_at, why FROM d ON CONFLICT DO NOTHING;
@@ -1630,6 +1631,7 @@ ALTER FUNCTION postrider.currency_exponent(currency text) OWNER TO postrider_own
 CREATE FUNCTION postrider.dead_close(who text, reason text, filter jsonb, most integer DEFAULT 1000000) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
 #variable_conflict use_variable
 DECLARE
@@ -1638,14 +1640,17 @@ BEGIN
     IF coalesce(reason, '') = '' THEN
         RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'a reason is needed', HINT = 'Say why nobody will be told.';
     END IF;
-    WITH l AS MATERIALIZED (
-        SELECT d.outbox_id, d.endpoint FROM postrider.dead_matching(filter, 'infinity', most) AS m
-        JOIN postrider.dead AS d USING (outbox_id, endpoint)
-        WHERE d.state = 'open' ORDER BY d.outbox_id, d.endpoint FOR UPDATE OF d
+    WITH m AS MATERIALIZED (
+        SELECT d.outbox_id, d.endpoint FROM postrider.dead_matching(filter, 'infinity', most) AS d ORDER BY 1, 2
+    ), l AS MATERIALIZED (
+        SELECT m.outbox_id, m.endpoint FROM m
+        CROSS JOIN LATERAL (SELECT FROM postrider.dead AS x WHERE x.outbox_id = m.outbox_id
+                            AND CASE WHEN x.endpoint = m.endpoint AND x.state = 'open' THEN true END FOR UPDATE) AS d
     )
     UPDATE postrider.dead AS d
     SET state = 'closed', closed_by = left(who, 128), closed_reason = left(dead_close.reason, 500), closed_at = now()
-    FROM l WHERE d.outbox_id = l.outbox_id AND d.endpoint = l.endpoint AND d.state = 'open';
+    WHERE d.outbox_id = ANY (ARRAY(SELECT l.outbox_id FROM l))
+      AND CASE WHEN (d.outbox_id, d.endpoint) IN (SELECT l.outbox_id, l.endpoint FROM l) THEN true END;
     GET DIAGNOSTICS n = ROW_COUNT;
     PERFORM postrider.audit_add(who, 'dead.close', coalesce(filter ->> 'notify_id', filter::text), reason,
         jsonb_build_object('filter', filter, 'count', n));
@@ -1661,8 +1666,11 @@ ALTER FUNCTION postrider.dead_close(who text, reason text, filter jsonb, most in
 CREATE FUNCTION postrider.dead_matching(filter jsonb, before timestamp with time zone, most integer) RETURNS TABLE(outbox_id bigint, endpoint bigint)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -1681,13 +1689,14 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the filter has a value of the wrong kind: ' || SQLERRM,
             HINT = 'notify_id is a UUID, endpoint_id a number, since and until are RFC 3339 times.';
     END;
-    IF f.notify_id IS NOT NULL OR f.order_no IS NOT NULL THEN      -- few rows: begin with them
+    IF f.notify_id IS NOT NULL OR (f.merchant_id IS NOT NULL AND f.order_no IS NOT NULL) THEN      -- few rows: begin with them
         ids := ARRAY(
             SELECT o.id FROM postrider.outbox AS o WHERE o.notify_id = f.notify_id AND f.notify_id IS NOT NULL AND o.kind = 0
             UNION ALL SELECT o.id FROM postrider.outbox_kept AS o WHERE o.notify_id = f.notify_id AND f.notify_id IS NOT NULL
             UNION ALL SELECT o.id FROM postrider.outbox AS o
-            WHERE f.notify_id IS NULL AND o.order_no = f.order_no AND o.kind = 0
-            UNION ALL SELECT o.id FROM postrider.outbox_kept AS o WHERE f.notify_id IS NULL AND o.order_no = f.order_no);
+            WHERE f.notify_id IS NULL AND o.merchant_id = f.merchant_id AND o.order_no = f.order_no AND o.kind = 0
+            UNION ALL SELECT o.id FROM postrider.outbox_kept AS o
+            WHERE f.notify_id IS NULL AND o.merchant_id = f.merchant_id AND o.order_no = f.order_no);
     END IF;
     RETURN QUERY
     SELECT d.outbox_id, d.endpoint
@@ -1702,7 +1711,7 @@ BEGIN
       AND (f.since IS NULL OR d.at >= f.since) AND (f.until IS NULL OR d.at < f.until)
       AND (f.merchant_id IS NULL OR b.merchant_id = f.merchant_id) AND (f.order_no IS NULL OR b.order_no = f.order_no)
       AND (f.event IS NULL OR b.event = f.event)
-    ORDER BY d.at, d.outbox_id, d.endpoint LIMIT most;
+    ORDER BY d.at, d.outbox_id LIMIT most;      -- as the index of the open ones has them: nothing to sort
 END $$;
 
 ALTER FUNCTION postrider.dead_matching(filter jsonb, before timestamp with time zone, most integer) OWNER TO postrider_owner;
@@ -2358,9 +2367,10 @@ BEGIN
         IF NOT FOUND THEN
             RETURN NULL;
         END IF;
-        IF EXISTS (SELECT FROM postrider.outbox AS o JOIN postrider.attempt AS a ON a.outbox_id = o.id
-                   WHERE o.merchant_id = merchant AND a.endpoint = endpoint_switch_off.id
-                   AND a.outcome = 1 AND a.at >= failing_since) THEN        -- 1: delivered (Outcome.Result)
+        IF EXISTS (SELECT FROM (SELECT x.id FROM postrider.outbox AS x WHERE x.merchant_id = merchant OFFSET 0) AS o
+                   CROSS JOIN LATERAL (SELECT FROM postrider.attempt AS x
+                                       WHERE x.outbox_id = o.id AND x.endpoint = endpoint_switch_off.id
+                                         AND x.outcome = 1 AND x.at >= failing_since LIMIT 1) AS a) THEN    -- 1: delivered (Outcome.Result)
             DELETE FROM postrider.endpoint_failing AS f WHERE f.endpoint = endpoint_switch_off.id;
             RETURN NULL;
         END IF;
@@ -4347,6 +4357,8 @@ ALTER FUNCTION postrider.published_status(state text, manual boolean, amount big
 CREATE FUNCTION postrider.purge_step(retention interval, most integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
     AS $$
 DECLARE
     cutoff CONSTANT timestamptz := now() - retention;
@@ -4354,12 +4366,12 @@ DECLARE
     total bigint := 0;
     kind text;
 BEGIN
-    DELETE FROM postrider.tick AS t USING (
-        SELECT k.class, k.n FROM postrider.tick AS k
-        JOIN (SELECT m.class, max(m.n) AS n FROM postrider.tick AS m GROUP BY m.class) AS l USING (class)
-        WHERE k.at < clock_timestamp() - interval '1 hour' AND k.n < l.n - 100
-        ORDER BY k.class, k.n LIMIT most) AS old
-    WHERE t.class = old.class AND t.n = old.n;
+    DELETE FROM postrider.tick AS t WHERE t.ctid = ANY (ARRAY(
+        SELECT k.ctid FROM generate_series(0, 2) AS c (class)
+        CROSS JOIN LATERAL (SELECT x.n FROM postrider.tick AS x WHERE x.class = c.class ORDER BY x.n DESC LIMIT 1) AS l
+        CROSS JOIN LATERAL (SELECT x.ctid, x.at FROM postrider.tick AS x WHERE x.class = c.class AND x.n < l.n - 100
+                            ORDER BY x.n LIMIT most) AS k       -- the oldest: of the others nothing is read
+        WHERE k.at < clock_timestamp() - interval '1 hour' LIMIT most));
     GET DIAGNOSTICS n = ROW_COUNT;
     total := greatest(total, n);
     DELETE FROM postrider.idempotency AS i WHERE i.ctid = ANY (ARRAY(
@@ -4489,6 +4501,7 @@ ALTER FUNCTION postrider.rebase() OWNER TO postrider_owner;
 CREATE FUNCTION postrider.redrive_letters(who text, why text, filter jsonb, before timestamp with time zone, most integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
 DECLARE
     n bigint;
@@ -4496,12 +4509,14 @@ BEGIN
     WITH m AS MATERIALIZED (
         SELECT * FROM postrider.dead_matching(filter, before, most)
     ), l AS MATERIALIZED (
-        SELECT d.outbox_id, d.endpoint FROM m JOIN postrider.dead AS d USING (outbox_id, endpoint)
-        WHERE d.state = 'open' ORDER BY d.outbox_id, d.endpoint FOR UPDATE OF d SKIP LOCKED
+        SELECT m.outbox_id, m.endpoint FROM m
+        CROSS JOIN LATERAL (SELECT FROM postrider.dead AS x WHERE x.outbox_id = m.outbox_id
+                            AND CASE WHEN x.endpoint = m.endpoint AND x.state = 'open' THEN true END FOR UPDATE SKIP LOCKED) AS d
     ), u AS (
         UPDATE postrider.dead AS d
         SET state = 'redriven', closed_by = left(who, 128), closed_reason = left(why, 500), closed_at = now()
-        FROM l WHERE d.outbox_id = l.outbox_id AND d.endpoint = l.endpoint
+        WHERE d.outbox_id = ANY (ARRAY(SELECT l.outbox_id FROM l))
+          AND CASE WHEN (d.outbox_id, d.endpoint) IN (SELECT l.outbox_id, l.endpoint FROM l) THEN true END
         RETURNING d.outbox_id, d.outbox_at, d.endpoint, d.class
     )
     INSERT INTO postrider.outbox (class, kind, merchant_id, order_no, event, status, version, notify_id, notify_url, body,
@@ -4950,6 +4965,7 @@ CREATE FUNCTION postrider.retention_step(retention interval, OUT dropped text, O
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '100ms'
+    SET plan_cache_mode TO 'force_custom_plan'
     AS $_$
 DECLARE
     part record;
@@ -5135,7 +5151,7 @@ CREATE FUNCTION postrider.supersede(after bigint, upto bigint) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
-    SET enable_hashjoin TO 'off'
+    SET enable_bitmapscan TO 'off'
     AS $$
 #variable_conflict use_variable
 DECLARE
@@ -5144,20 +5160,20 @@ BEGIN
     IF NOT EXISTS (SELECT FROM postrider.endpoint AS e WHERE e.supersede) THEN
         RETURN 0;
     END IF;
-    WITH n AS MATERIALIZED (
+    WITH n AS MATERIALIZED (        -- the newest version of each order among the jobs of the move
         SELECT j.endpoint, o.merchant_id, o.order_no, max(o.version) AS version
-        FROM postrider.job AS j
-        JOIN postrider.endpoint AS e ON e.id = j.endpoint AND e.supersede
-        JOIN postrider.outbox AS o ON o.at = j.outbox_at AND o.id = j.outbox_id
-        WHERE j.seq > after AND j.seq <= upto
+        FROM (SELECT x.endpoint, x.outbox_at, x.outbox_id FROM postrider.job AS x WHERE x.seq > after AND x.seq <= upto OFFSET 0) AS j
+        CROSS JOIN LATERAL (SELECT FROM postrider.endpoint AS x WHERE x.id = j.endpoint AND x.supersede LIMIT 1) AS e
+        CROSS JOIN LATERAL (SELECT x.merchant_id, x.order_no, x.version FROM postrider.outbox AS x
+                            WHERE x.at = j.outbox_at AND x.id = j.outbox_id LIMIT 1) AS o
         GROUP BY 1, 2, 3
-    ), old AS MATERIALIZED (
-        SELECT j.seq FROM n
-        JOIN postrider.outbox AS o ON o.order_no = n.order_no AND o.merchant_id = n.merchant_id AND o.version < n.version
-        JOIN postrider.job AS j ON j.outbox_id = o.id AND j.endpoint = n.endpoint
-        ORDER BY j.seq
     ), d AS (
-        DELETE FROM postrider.job AS j USING old WHERE j.seq = old.seq
+        DELETE FROM postrider.job AS j WHERE j.seq = ANY (ARRAY(
+            SELECT x.seq FROM n
+            CROSS JOIN LATERAL (SELECT b.id FROM postrider.outbox AS b
+                                WHERE b.merchant_id = n.merchant_id AND b.order_no = n.order_no AND b.version < n.version OFFSET 0) AS o
+            CROSS JOIN LATERAL (SELECT b.seq FROM postrider.job AS b
+                                WHERE b.outbox_id = o.id AND b.endpoint = n.endpoint OFFSET 0) AS x))
         RETURNING j.outbox_id, j.endpoint, j.outbox_at
     ), c AS (
         INSERT INTO postrider.cancelled (outbox_id, endpoint, outbox_at, reason)
@@ -7930,6 +7946,12 @@ CREATE INDEX cancelled_endpoint_outbox_id_idx ON postrider.cancelled USING btree
 CREATE INDEX cancelled_tx_idx ON postrider.cancelled USING btree (tx) WHERE (endpoint <> 0);
 
 --
+-- Name: dead_closed_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX dead_closed_at_idx ON postrider.dead USING btree (closed_at) WHERE (closed_at IS NOT NULL);
+
+--
 -- Name: dead_endpoint_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
@@ -8036,6 +8058,12 @@ CREATE INDEX outbox_default_notify_id_idx ON postrider.outbox_default USING btre
 --
 
 CREATE INDEX outbox_kept_id_idx ON postrider.outbox_kept USING btree (id);
+
+--
+-- Name: outbox_kept_merchant_id_order_no_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX outbox_kept_merchant_id_order_no_idx ON postrider.outbox_kept USING btree (merchant_id, order_no);
 
 --
 -- Name: outbox_kept_notify_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner

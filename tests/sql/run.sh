@@ -61,7 +61,8 @@ sql -d "$admin" -c "DO \$\$ BEGIN CREATE ROLE postrider_test_login LOGIN; EXCEPT
 
 for file in "$home"/tests/sql/*.sql "$home"/tests/sql/*.py; do
     name=$(basename "$file")
-    if [ "$name" = pg.py ] || [ "$name" = pay.py ] || ! [[ $name =~ $pattern ]]; then continue; fi
+    case $name in pg.py | pay.py | plan.py) continue ;; esac # what the others share
+    [[ $name =~ $pattern ]] || continue
     PR_SQL_DB=pr_${name/./_}
     export PR_SQL_DB
     sql -d "$admin" -c "DROP DATABASE IF EXISTS $PR_SQL_DB" -c "CREATE DATABASE $PR_SQL_DB TEMPLATE $PR_SQL_TEMPLATE" || exit 1

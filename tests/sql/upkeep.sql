@@ -54,6 +54,7 @@ EXECUTE move(1, :sysid, 500) \gset
 SELECT is(:jobs, 1, 'and becomes a job');
 
 -- purge
+UPDATE postrider.tick SET at = now() - interval '3 hours' WHERE class = 2 AND n = 0;    -- ticks are in order of time
 INSERT INTO postrider.tick (class, n, lo, hi, more, dt, di, seq, sysid, at)
 SELECT 2, n, '1:1:', '1:1:', false, '0', 0, 2::bigint << 56, :sysid, now() - interval '2 hours' FROM generate_series(1, 300) AS n;
 INSERT INTO postrider.idempotency VALUES ('m1', 'f', 'old', 'x', gen_random_uuid(), now() - interval '40 days'),

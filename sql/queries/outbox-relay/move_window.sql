@@ -68,7 +68,8 @@ WITH c AS MATERIALIZED (
     UNION ALL
     SELECT r.tx, r.id, r.ref_at, r.ref_id, r.ref_endpoint, gen_random_uuid(), d.tries, NULL, NULL, NULL, NULL, now()
     FROM r CROSS JOIN LATERAL (
-        SELECT x.tries FROM postrider.dead AS x WHERE x.outbox_id = r.ref_id AND x.endpoint = r.ref_endpoint LIMIT 1) AS d
+        SELECT x.tries FROM postrider.dead AS x     -- CASE: by the primary key, not by an index that begins with endpoint
+        WHERE x.outbox_id = r.ref_id AND CASE WHEN x.endpoint = r.ref_endpoint THEN true END LIMIT 1) AS d
     WHERE r.kind = 1 AND r.cancel_at IS NULL
 ), q AS MATERIALIZED (
     SELECT m.outbox_at, m.outbox_id, m.endpoint, m.tried_before, uuid_hash_extended(m.notify_id, 0) AS salt,
