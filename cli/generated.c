@@ -242,8 +242,19 @@ static char *priority_json(const pr_config_t *config)
     return text;
 }
 
+/* SQL waits by itself, too (settling, first polls), and runs the application's hook. */
+static pr_rc_t tell_payments(const pr_config_t *config, pr_db_sync_t *db, pr_error_t *error)
+{
+    PR_CLEANUP(pr_params) pr_params_t *params = pr_params_new();
+    char scale[32];
+    snprintf(scale, sizeof scale, "%.9g", pr_config_real(config, "time_scale"));
+    pr_params_add_text(params, scale);
+    pr_params_add_text(params, pr_config_text(config, "hooks.payment"));
+    return pr_db_sync_query(db, pr_sql_cli[PR_SQL_CLI_CONFIGURE_PAYMENTS].sql, params, NULL, error);
+}
+
 /* What SQL must know of the configuration: the thresholds of the priority classes, the default
- * retry list. A database that is away for the moment is no reason not to start: actors wait for it. */
+ * retry list, what payments need. A database that is away for the moment is no reason not to start: actors wait for it. */
 static pr_rc_t tell_database(const pr_config_t *config, const char *url, pr_error_t *error)
 {
     PR_CLEANUP(pr_db_sync) pr_db_sync_t *db = NULL;
@@ -260,7 +271,8 @@ static pr_rc_t tell_database(const pr_config_t *config, const char *url, pr_erro
     }
     pr_params_add_text(params, priority);
     pr_params_add_text(params, pr_config_text(config, "retry.notification"));
-    return pr_db_sync_query(db, pr_sql_cli[PR_SQL_CLI_CONFIGURE].sql, params, NULL, error);
+    rc = pr_db_sync_query(db, pr_sql_cli[PR_SQL_CLI_CONFIGURE].sql, params, NULL, error);
+    return rc == PR_OK ? tell_payments(config, db, error) : rc;
 }
 
 static pr_rc_t make_missing(const pr_topology_options_t *options, const pr_config_t *config,

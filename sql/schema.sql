@@ -1216,9 +1216,12 @@ BEGIN
     INSERT INTO postrider.channel_parameter (channel, name, position, sealed)
     SELECT $1, p.value ->> 'name', coalesce((p.value ->> 'position')::smallint, 1), decode(p.value ->> 'sealed', 'hex')
     FROM jsonb_array_elements(parameters) AS p (value) WHERE p.value ->> 'sealed' IS NOT NULL;
+    IF (SELECT count(*) FROM postrider.channel_parameter AS a WHERE a.channel = $1) > 24 THEN
+        RAISE check_violation;
+    END IF;
 EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
     RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'parameters are not an array of {"name", "position", "sealed"}',
-        HINT = 'Sealed as hex, at most 16384 bytes; one name at positions 1 to 4.';
+        HINT = 'Sealed as hex, at most 4126 bytes; one name at positions 1 to 4; 24 in all.';
 END $_$;
 
 ALTER FUNCTION postrider.channel_parameters_set(channel text, parameters jsonb) OWNER TO postrider_owner;
@@ -6140,7 +6143,7 @@ CREATE TABLE postrider.channel_parameter (
     "position" smallint DEFAULT 1 NOT NULL,
     sealed bytea NOT NULL,
     CONSTRAINT channel_parameter_position_check CHECK ((("position" >= 1) AND ("position" <= 4))),
-    CONSTRAINT channel_parameter_sealed_check CHECK ((octet_length(sealed) <= 16384))
+    CONSTRAINT channel_parameter_sealed_check CHECK ((octet_length(sealed) <= 4126))
 );
 
 ALTER TABLE postrider.channel_parameter OWNER TO postrider_owner;

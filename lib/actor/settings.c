@@ -48,6 +48,9 @@ const pr_option_t pr_settings[] = {
     {"time_scale", REAL, "1", 0.0001, 1, NO, NO,
      "Multiplies every schedule (retry delays, breaker, max_age), never a Retry-After, timeouts, heartbeats or leases; for demonstrations and tests."},
 
+    {"hooks.payment", TEXT, "", 0, 0, NO, NO,
+     "Function of the application, schema.function of (jsonb), SECURITY DEFINER, run for each payment event inside its transaction; if it fails the payment commits and a task is opened (P17). `up` writes it to the database."},
+
     {"lanes.p0.share", INT, "20", 1, 1000, NO, NO, "Share of worker slots of class P0: large amounts and VIP merchants (N6)."},
     {"lanes.p0.egress", TEXT, "", 0, 0, NO, NO, "What requests of class P0 leave through: a proxy ([http|https|socks5|socks5h]://[USER:WORD@]HOST[:PORT]), address:IP (one of this machine's) or interface:NAME; empty = as the machine routes. An endpoint may have its own."},
     {"lanes.p1.share", INT, "10", 1, 1000, NO, NO, "Share of worker slots of class P1: normal (N6)."},

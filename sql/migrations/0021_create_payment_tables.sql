@@ -179,10 +179,10 @@ END $$;
 CREATE TRIGGER channel_before BEFORE INSERT OR UPDATE ON postrider.channel FOR EACH ROW EXECUTE FUNCTION postrider.channel_before();
 CREATE TRIGGER channel_state BEFORE INSERT OR UPDATE ON postrider.channel FOR EACH ROW EXECUTE FUNCTION postrider.guard_state('channel');
 
--- Sealed (lib/sign/seal.h) whether secret or not. One name up to four times, while it is changed: position 1 signs.
+-- Sealed (lib/sign/seal.h) whether secret or not; limits of lib/wire/envelope.h. One name up to four times, while it is changed: position 1 signs.
 CREATE TABLE postrider.channel_parameter (
     channel text NOT NULL REFERENCES postrider.channel, name text NOT NULL, position smallint NOT NULL DEFAULT 1 CHECK (position BETWEEN 1 AND 4),
-    sealed bytea NOT NULL CHECK (octet_length(sealed) <= 16384),
+    sealed bytea NOT NULL CHECK (octet_length(sealed) <= 4126),
     PRIMARY KEY (channel, name, position)
 );
 

@@ -160,6 +160,9 @@ BAD = ({"base_url": "http://h/path"}, {"base_url": "ftp://h"}, {"match": ["colou
 is_([s.fails("SELECT postrider.channel_set('me', 'c1', %s)" % pay.quote(bad)) for bad in BAD], ["PR003"] * len(BAD), "settings that are none")
 is_((s.fails("SELECT postrider.channel_add('me', 'c1', %s)" % pay.quote(pay.SANDBOX)), s.fails("SELECT postrider.channel_add('me', 'a/b', '{}')"), s.fails("SELECT postrider.channel_set('me', 'no', '{}')"),
      s.fails("SELECT postrider.channel_add('', 'c7', %s)" % pay.quote(pay.SANDBOX))), ("PR003", "PR003", "PR004", "PR003"), "nor channels")
+is_([s.fails("SELECT postrider.channel_set('me', 'c1', '{}', %s)" % pay.quote(bad)) for bad in (
+    [{"name": "a", "sealed": "zz"}], [{"name": "a", "position": 5, "sealed": "00"}], [{"sealed": "00"}], {"a": 1}, [{"name": "a", "sealed": "00" * 4127}],
+    [{"name": "p%d" % n, "sealed": "00"} for n in range(25)])], ["PR003"] * 6, "parameters that are none, too large or too many")
 version = int(s.value("SELECT version FROM postrider.channel WHERE id = 'c1'"))
 s.run("SELECT postrider.channel_set('me', 'c1', '{\"rate_per_s\": 4.5, \"burst\": 9}', '[{\"name\": \"secret\", \"sealed\": \"00ff\"}, {\"name\": \"secret\", \"position\": 2, \"sealed\": \"01\"}]', 'why')")
 load = "SELECT channel, version, rate_per_s, burst, parameters FROM postrider.calls_channels('%s', '%s', '%s')"
