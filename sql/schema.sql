@@ -3781,8 +3781,8 @@ BEGIN
     ELSIF currency IS NULL OR currency !~ '^[A-Z]{3}$' THEN
         what := 'currency is not an ISO 4217 code';
         hint := 'Pass three capitals, such as CNY.';
-    ELSIF reference IS NOT NULL AND (length(reference) NOT BETWEEN 1 AND 127 OR reference ~ '[[:cntrl:]]') THEN
-        what := 'gateway_reference is empty, longer than 127 characters or has control characters';
+    ELSIF reference IS NOT NULL AND (octet_length(reference) NOT BETWEEN 1 AND 127 OR reference ~ '[[:cntrl:]]') THEN
+        what := 'gateway_reference is empty, longer than 127 bytes or has control characters';
         hint := 'Pass the number that the gateway knows the payment by.';
     ELSIF jsonb_typeof(request) IS DISTINCT FROM 'object' THEN
         what := 'request is not a JSON object';
