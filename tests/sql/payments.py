@@ -207,7 +207,7 @@ tracked = pay.track(s, "tr", "tr-1")
 is_(pay.track(s, "tr", "tr-1"), tracked, "tracking is idempotent by the gateway's number")
 is_(s.fails("SELECT postrider.track_payment('m1', 'tr', 'c1', 'tr-1', 1, 'CNY')"), "PR002", "with another amount it is refused")
 is_(s.fails("SELECT postrider.submit_payment('m1', 'tr', 'c1', 5800, 'CNY')"), "PR005", "what is tracked is not charged as well")
-is_(s.run("SELECT state, status, next_operation, next_poll_at > now() + interval '50 s' FROM postrider.payment_status WHERE payment_id = %d" % tracked),
+is_(s.run("SELECT state, status, next_operation, next_poll_at > created_at + interval '50 s' FROM postrider.payment_status WHERE payment_id = %d" % tracked),
     [["processing", "processing", "query", "t"]], "its first poll is after a minute")
 for arguments, state in (("'nobody', 'o', 'c1', 1, 'CNY'", "PR001"), ("'m1', 'o', 'none', 1, 'CNY'", "PR004"), ("'m1', '', 'c1', 1, 'CNY'", "PR003"),
                          ("'m1', repeat('x', 65), 'c1', 1, 'CNY'", "PR008"), ("'m1', 'z', 'c1', -1, 'CNY'", "PR003"), ("'m1', 'z', 'c1', 9007199254740992, 'CNY'", "PR003"),
