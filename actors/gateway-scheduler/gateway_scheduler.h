@@ -193,7 +193,8 @@ void pr_calls_not_applied(pr_calls_t *self, const pr_calls_token_t *token);
 
 /* Leases, pauses, calls that could not be sent. Each turn. */
 void pr_calls_tick(pr_calls_t *self, int64_t now_ms);
-/* When pick, send or tick will have something to do; INT64_MAX: nothing is known of. */
+/* When pick, send or tick will have something to do that they have not now; INT64_MAX: never. What could leave now, and did not
+ * for want of credit, waits for a message, not for a time. */
 int64_t pr_calls_deadline_ms(const pr_calls_t *self, int64_t now_ms);
 /* How many calls of each class could leave soon, were there credit. */
 void pr_calls_want(const pr_calls_t *self, uint32_t want[PR_CALLS_CLASSES], int64_t now_ms);

@@ -203,8 +203,10 @@ static void send_batch(io_t *io, batch_t *batch)
     pr_params_clear(io->params);
     pr_params_add_uuid(io->params, io->session);
     pr_params_add_text(io->params, pr_buffer_text(&text));
-    if (pr_db_query(io->db, PR_SQL_GATEWAY_SCHEDULER_APPLY, io->params, on_applied, batch) ==
-        PR_OK) {
+    /* the fence is the session's row: any connection may stand behind it */
+    bool beside = pr_db_ready(io->writer);
+    if (pr_db_query(beside ? io->writer : io->db, beside ? 0 : PR_SQL_GATEWAY_SCHEDULER_APPLY,
+                    io->params, on_applied, batch) == PR_OK) {
         io->batches++;
     } else {
         not_now(io, batch);

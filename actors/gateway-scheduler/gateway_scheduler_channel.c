@@ -127,13 +127,13 @@ int64_t channel_deadline_ms(const pr_calls_t *self, const channel_t *channel, in
         return at_ms;
     int64_t token_ms =
         larger(pr_bucket_next_ms(&channel->bucket, now_ms), channel->paused_until_ms);
-    if (oldest && token_ms < at_ms)
+    if (oldest && token_ms > now_ms && token_ms < at_ms)
         at_ms = token_ms;
     uint32_t places = channel->committing + channel_committed(channel) + channel->busy;
     if (waiting > 0 && places < channel->spec.concurrency &&
         channel->committing + channel_committed(channel) == 0) {
         int64_t pick_ms = larger(token_ms - self->config.ahead_ms, channel->paused_until_ms);
-        if (pick_ms < at_ms)
+        if (pick_ms > now_ms && pick_ms < at_ms)
             at_ms = pick_ms;
     }
     return at_ms;

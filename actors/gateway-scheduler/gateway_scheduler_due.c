@@ -13,6 +13,8 @@
 
 #define HUNGRY_MS 20     /* between two looks while there is more than memory holds */
 #define STATEMENTS_MAX 2 /* of dispatch, under way */
+#define UNWRITTEN_BATCHES \
+    8 /* of outcomes: a database that does not keep up stops dispatch, not memory, and what is asked again after a takeover is bounded */
 #define EXPIRE_MAX 500
 #define UPKEEP_MAX 100
 #define SWEEP_MAX 10000
@@ -295,7 +297,8 @@ static bool dispatch(io_t *io)
 
 void due_dispatch(io_t *io)
 {
-    while (session_may_dispatch(io) && io->dispatching < STATEMENTS_MAX && dispatch(io)) {
+    while (session_may_dispatch(io) && io->dispatching < STATEMENTS_MAX &&
+           io->unwritten < UNWRITTEN_BATCHES * io->batch_max && dispatch(io)) {
     }
 }
 

@@ -189,6 +189,13 @@ static pr_rc_t start(pr_actor_t *actor, void **io_out, pr_error_t *error)
     };
     io->db = pr_db_new(&options);
     pr_loop_add_db(io->loop, io->db);
+    io->writer_statements[0] = pr_sql_gateway_scheduler[PR_SQL_GATEWAY_SCHEDULER_APPLY];
+    options.application_name = "postrider gateway-scheduler outcomes";
+    options.statements = io->writer_statements;
+    options.nstatements = 1;
+    options.on_ready = options.on_lost = NULL;
+    io->writer = pr_db_new(&options);
+    pr_loop_add_db(io->loop, io->writer);
     (void)pr_loop_add_timer(io->loop, io->now_ms + SECOND_MS, SECOND_MS, session_second, io);
     io->turn_timer = pr_loop_add_timer(io->loop, INT64_MAX, 0, on_turn_timer, io);
     pr_loop_add_turn(io->loop, turn, io);
@@ -227,9 +234,13 @@ static void stop(void **io_ptr)
     io_t *io = *io_ptr;
     if (!io)
         return;
+    if (io->writer) {
+        pr_loop_remove_db(io->loop, io->writer);
+        pr_db_destroy(&io->writer); /* callbacks of queries under way run here */
+    }
     if (io->db) {
         pr_loop_remove_db(io->loop, io->db);
-        pr_db_destroy(&io->db); /* callbacks of queries under way run here */
+        pr_db_destroy(&io->db);
     }
     apply_forget(io);
     pr_calls_destroy(&io->calls, free_any);

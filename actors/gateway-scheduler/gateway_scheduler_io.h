@@ -59,6 +59,9 @@ typedef struct io_t {
     pr_actor_t *actor;
     pr_loop_t *loop;
     pr_db_t *db;
+    pr_db_t
+        *writer; /* a second connection, only for outcomes: they take longer than anything else */
+    pr_statement_t writer_statements[1];
     pr_params_t *params;
     pr_calls_t *calls;
     pr_work_desk_t *desk;

@@ -146,6 +146,26 @@ Test(gateway_scheduler, without_credit_nothing_is_committed)
     world_end(w);
 }
 
+Test(gateway_scheduler, without_credit_nothing_wakes_us)
+{
+    world_t *w = world_new(10, 5, 10, 1);
+    for (int i = 0; i < 9; i++)
+        world_call(w, PR_CALLS_QUERY, 0);
+    world_look(w);
+    cr_assert_eq(pr_calls_deadline_ms(w->step, w->now_ms), INT64_MAX,
+                 "the token of the next 100 ms could be used: that waits for credit, not for time");
+    w->now_ms += 1000;
+    cr_assert_eq(pr_calls_deadline_ms(w->step, w->now_ms), INT64_MAX);
+    int64_t ids[9];
+    int count = world_pick(w, 0, 9, ids, 9);
+    cr_assert_eq(count, 6, "a burst and the next one");
+    for (int i = 0; i < count; i++)
+        cr_assert(world_commit(w, ids[i]));
+    cr_assert_eq(world_send(w, PR_CALLS_QUERY), 5);
+    cr_assert_eq(pr_calls_deadline_ms(w->step, w->now_ms), w->now_ms + 100, "its token");
+    world_end(w);
+}
+
 Test(gateway_scheduler, what_does_not_leave_is_handed_back)
 {
     world_t *w = world_new(0, 1, 10, 1);
