@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * postrider channel check-profile: reads a gateway profile and says what it is, or what is wrong.
+ * postrider channel: its subcommands, and check-profile, which reads a gateway profile and says what
+ * it is, or what is wrong. The others: cli/channel_change.c.
  */
 #include "cli/channel.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "cli/args.h"
+#include "cli/channel_change.h"
+#include "cli/channel_settings.h"
 #include "cli/command.h"
 #include "gateway/gateway.h"
 
@@ -38,28 +41,6 @@ static char *read_file(const char *path, size_t *len)
     return text;
 }
 
-static json_t *operations_of(const pr_profile_facts_t *facts)
-{
-    json_t *list = json_array();
-    for (pr_operation_t i = PR_OPERATION_TOKEN; i < PR_OPERATIONS; i++) {
-        if (facts->operations & UINT64_C(1) << i) {
-            json_array_append_new(list, json_string(pr_operation_name(i)));
-        }
-    }
-    return list;
-}
-
-static json_t *match_of(const pr_profile_facts_t *facts)
-{
-    json_t *list = json_array();
-    for (pr_compare_t i = PR_COMPARE_ACCOUNT; i < PR_COMPARES; i++) {
-        if (facts->match & 1U << i) {
-            json_array_append_new(list, json_string(pr_compare_name(i)));
-        }
-    }
-    return list;
-}
-
 static json_t *parameters_of(const pr_profile_t *profile)
 {
     json_t *list = json_array();
@@ -80,10 +61,10 @@ static json_t *describe(const pr_profile_t *profile)
     return json_pack(
         "{s:s,s:s,s:s,s:o,s:o,s:o,s:b,s:s,s:i,s:f,s:i,s:I,s:s}", "profile", facts->name, "summary",
         facts->summary, "base_url", facts->base_url, "parameters", parameters_of(profile),
-        "operations", operations_of(facts), "match", match_of(facts), "failure_final",
-        facts->failure_final, "polls", polls, "max_polls", (int)facts->max_polls, "rate_per_s",
-        facts->limits.rate_per_s, "concurrency", (int)facts->limits.concurrency, "settle_ms",
-        (json_int_t)facts->settle_ms, "webhook_retries", facts->webhook_retries);
+        "operations", pr_channel_operations(facts), "match", pr_channel_match(facts),
+        "failure_final", facts->failure_final, "polls", polls, "max_polls", (int)facts->max_polls,
+        "rate_per_s", facts->limits.rate_per_s, "concurrency", (int)facts->limits.concurrency,
+        "settle_ms", (json_int_t)facts->settle_ms, "webhook_retries", facts->webhook_retries);
 }
 
 static void print_list(const char *title, const json_t *list)
@@ -148,7 +129,15 @@ int pr_channel_main(int argc, char **argv)
         "channel check-profile FILE",
         "Reads a gateway profile (docs/profiles.md) and says what it is, or what is wrong where.",
         NULL, 1, 1};
-    static const pr_subcommand_t table[] = {{"check-profile", &check_spec, check_profile},
-                                            {NULL, NULL, NULL}};
+    static const pr_subcommand_t table[] = {
+        {"add", &pr_channel_add_spec, pr_channel_add},
+        {"list", &pr_channel_list_spec, pr_channel_list},
+        {"show", &pr_channel_show_spec, pr_channel_show},
+        {"set", &pr_channel_set_spec, pr_channel_set},
+        {"pause", &pr_channel_pause_spec, pr_channel_pause},
+        {"resume", &pr_channel_resume_spec, pr_channel_resume},
+        {"check-profile", &check_spec, check_profile},
+        {NULL, NULL, NULL},
+    };
     return pr_args_group("channel", table, argc, argv);
 }

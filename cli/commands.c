@@ -11,11 +11,16 @@
 #include "cli/dead.h"
 #include "cli/demo.h"
 #include "cli/endpoint.h"
+#include "cli/key.h"
 #include "cli/merchant.h"
 #include "cli/migrate.h"
+#include "cli/order.h"
+#include "cli/payment.h"
 #include "cli/submit.h"
 #include "cli/supervise.h"
 #include "cli/tap.h"
+#include "cli/task.h"
+#include "cli/webhook.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -34,7 +39,12 @@ const pr_command_t pr_commands[] = {
     {"merchant", "who is told, where and how: add list show set rotate-secret test",
      pr_merchant_main},
     {"endpoint", "a merchant's addresses: list enable disable", pr_endpoint_main},
-    {"channel", "payment gateways: check-profile", pr_channel_main},
+    {"channel", "payment gateways: add list show set pause resume check-profile", pr_channel_main},
+    {"payment", "submit track list show refund cancel poll report", pr_payment_main},
+    {"order", "everything known of an order, on one timeline", pr_order_main},
+    {"task", "what waits for a person: list show resolve close", pr_task_main},
+    {"webhook", "what gateways sent: list show redrive", pr_webhook_main},
+    {"key", "keys for HTTP: create revoke list", pr_key_main},
     {"submit", "enqueue one notification, for trying things", pr_submit_main},
     {"dead", "dead letters: list show redrive close", pr_dead_main},
     {"breaker", "circuit breakers: list reset force-open force-close", pr_breaker_main},

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "sql/cli.h"
 
+#include <errno.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -103,6 +104,17 @@ void pr_console_close(pr_console_t *self)
     }
 }
 
+int pr_console_with(const pr_args_t *args, int (*fn)(pr_console_t *, const pr_args_t *))
+{
+    pr_console_t console;
+    int code = pr_console_open(&console, args);
+    if (code == PR_EXIT_OK) {
+        code = fn(&console, args);
+        pr_console_close(&console);
+    }
+    return code;
+}
+
 int pr_console_query(pr_console_t *self, int index, pr_rows_t **rows)
 {
     pr_error_t error;
@@ -115,4 +127,15 @@ int pr_console_query(pr_console_t *self, int index, pr_rows_t **rows)
                  strncmp(error.code, "22", 2) == 0;
     (void)pr_console_failed("%s%s%s", error.text, error.code[0] != '\0' ? " -- " : "", error.code);
     return usage ? PR_EXIT_USAGE : PR_EXIT_FAILED;
+}
+
+int pr_console_id(const char *text, const char *what, int64_t *id)
+{
+    char *end = NULL;
+    errno = 0;
+    *id = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || *id < 1) {
+        return pr_console_usage("\"%s\" is no %s's number", text, what);
+    }
+    return PR_EXIT_OK;
 }

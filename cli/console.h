@@ -31,8 +31,14 @@ typedef struct {
 int pr_console_open(pr_console_t *self, const pr_args_t *args);
 void pr_console_close(pr_console_t *self); /* accepts a zeroed one */
 
+/* Opens, calls, closes. */
+PR_CHECK int pr_console_with(const pr_args_t *args, int (*fn)(pr_console_t *, const pr_args_t *));
+
 /* Runs pr_sql_cli[index] with self->params, which it clears. rows may be NULL; gives *rows. */
 PR_CHECK int pr_console_query(pr_console_t *self, int index, pr_rows_t **rows);
+
+/* A row's number, 1 and up; prints what is wrong. what: "payment". */
+PR_CHECK int pr_console_id(const char *text, const char *what, int64_t *id);
 
 /* Prints "postrider: ..." and returns the exit code. */
 int pr_console_usage(const char *fmt, ...) PR_PRINTF(1, 2);

@@ -13,8 +13,7 @@
 #include "cli/merchant_secret.h"
 #include "cli/merchant_settings.h"
 #include "cli/notification.h"
-#include "core/address.h"
-#include "core/url.h"
+#include "cli/plain_http.h"
 #include "sql/cli.h"
 
 #include <inttypes.h>
@@ -72,30 +71,9 @@ static const pr_column_t show_columns[] = {
 };
 /* clang-format on */
 
-/* As in the notifier: an address on the allow-list is an exception from the rule of https. */
-static bool is_allowed(const pr_console_t *console, const pr_url_t *url)
-{
-    pr_ip_t ip;
-    pr_error_t error;
-    pr_allow_list_t allow = {0};
-    const char *const *items = NULL;
-    int count = pr_config_list(console->config, "http.allow_addresses", &items);
-    for (int i = 0; i < count; i++) {
-        if (pr_allow_add(&allow, items[i], strlen(items[i]), &error) != PR_OK) {
-            return false; /* the notifier would not start */
-        }
-    }
-    return (url->host_is_ipv4 || url->host_is_ipv6) &&
-           pr_ip_parse(url->host, strlen(url->host), &ip) && pr_allow_has(&allow, &ip, url->port);
-}
-
-/* The notifiers decide, by their configuration; this is the one that the command sees. */
 static void warn_if_refused(const pr_console_t *console, const char *text)
 {
-    pr_url_t url;
-    pr_error_t error;
-    if (text == NULL || pr_url_parse(text, &url, &error) != PR_OK || url.https ||
-        pr_config_bool(console->config, "http.allow_plain") || is_allowed(console, &url)) {
+    if (text == NULL || !pr_plain_http_refused(console, text)) {
         return;
     }
     fputs(

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "cli/command.h"
-#include "sign/seal.h"
 #include "sign/secret.h"
 
 #include <openssl/crypto.h>
@@ -12,11 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FILE_MAX 4096
+#define FILE_MAX PR_CLI_SECRET_FILE_MAX
 
-/* At most FILE_MAX - 1 bytes, terminated, trailing white space cut. False: it cannot be read, or is
- * longer. */
-static bool read_file(const char *path, char out[FILE_MAX], size_t *len)
+bool pr_cli_secret_read(const char *path, char out[FILE_MAX], size_t *len)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rbe");
     if (file == NULL) {
@@ -36,7 +33,7 @@ static bool read_file(const char *path, char out[FILE_MAX], size_t *len)
     return good;
 }
 
-static int read_master_key(const pr_console_t *console, pr_master_key_t *key)
+int pr_cli_master_key(const pr_console_t *console, pr_master_key_t *key)
 {
     const char *path = pr_config_text(console->config, "master_key_file");
     if (path[0] == '\0') {
@@ -47,7 +44,7 @@ static int read_master_key(const pr_console_t *console, pr_master_key_t *key)
     size_t len = 0;
     pr_error_t error;
     int code = PR_EXIT_OK;
-    if (!read_file(path, text, &len)) {
+    if (!pr_cli_secret_read(path, text, &len)) {
         code = pr_console_failed("the master key %s cannot be read", path);
     } else if (pr_master_key_parse(pr_bytes(text, len), 1, key, &error) != PR_OK) {
         code = pr_console_failed("the master key %s: %s", path, error.text);
@@ -62,7 +59,7 @@ static int read_secret(const char *path, pr_secret_t *secret)
     size_t len = 0;
     pr_error_t error;
     int code = PR_EXIT_OK;
-    if (!read_file(path, text, &len)) {
+    if (!pr_cli_secret_read(path, text, &len)) {
         code = pr_console_usage("--secret: %s cannot be read", path);
     } else if (pr_secret_parse(pr_bytes(text, len), secret, &error) != PR_OK) {
         code = pr_console_usage("--secret: %s: %s", path, error.text);
@@ -87,7 +84,7 @@ static int seal(const pr_console_t *console, const char *merchant_id, const pr_s
                 pr_buffer_t *out)
 {
     pr_master_key_t key;
-    int code = read_master_key(console, &key);
+    int code = pr_cli_master_key(console, &key);
     if (code != PR_EXIT_OK) {
         return code;
     }

@@ -85,7 +85,7 @@ static bool is_ca(const char *text, size_t len)
     return count > 0 && at_end;
 }
 
-static int put_ca(json_t *settings, const char *path)
+int pr_cli_put_ca(json_t *settings, const char *path)
 {
     if (path[0] == '\0') {
         json_object_set_new(settings, "tls_ca", json_null());
@@ -100,7 +100,7 @@ static int put_ca(json_t *settings, const char *path)
     fclose(file);
     if (len > PR_WIRE_TLS_CA_MAX) {
         return pr_console_usage("--tls-ca: %s is larger than %u KiB: leave in it only the "
-                                "authorities that signed this merchant's certificate",
+                                "authorities that signed the certificate there",
                                 path, PR_WIRE_TLS_CA_MAX / 1024);
     }
     if (!is_ca(text, len)) {
@@ -213,7 +213,7 @@ static int put_limits(const pr_args_t *args, json_t *settings)
         code = put_rate(settings, pr_args_text(args, "rate"));
     }
     if (code == PR_EXIT_OK && pr_args_given(args, "tls-ca")) {
-        code = put_ca(settings, pr_args_text(args, "tls-ca"));
+        code = pr_cli_put_ca(settings, pr_args_text(args, "tls-ca"));
     }
     if (code == PR_EXIT_OK &&
         (pr_args_given(args, "header") || pr_args_given(args, "no-headers"))) {

@@ -34,5 +34,7 @@
 /* Gives *settings, an object of what was given ({} when nothing was). Prints what is wrong; returns
  * an exit code. */
 PR_CHECK int pr_endpoint_settings(const pr_args_t *args, json_t **settings);
+/* tls_ca of a PEM file, checked; path "" = null. */
+PR_CHECK int pr_cli_put_ca(json_t *settings, const char *path);
 
 #endif

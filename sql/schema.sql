@@ -5634,7 +5634,8 @@ CREATE FUNCTION postrider.webhook_receive(channel text, received_at timestamp wi
 #variable_conflict use_variable
 DECLARE
     number int;
-    ended record;
+    ended_state text := 'refused';
+    ended_result text := coalesce(left(reason, 2000), '');
 BEGIN
     SELECT c.no INTO number FROM postrider.channel AS c WHERE c.id = channel;
     IF NOT FOUND THEN
@@ -5645,16 +5646,15 @@ BEGIN
     webhook_id := nextval('postrider.webhook_id_seq');
     items := CASE WHEN verdict = 'verified' AND jsonb_typeof(items) = 'array' THEN items ELSE '[]' END;
     IF verdict = 'verified' THEN
-        ended := postrider.webhook_items(number, webhook_id, items);
+        SELECT w.state, w.result INTO ended_state, ended_result FROM postrider.webhook_items(number, webhook_id, items) AS w;
     END IF;
     INSERT INTO postrider.webhook (id, channel_no, received_at, method, query, headers, body, verdict, reason, items, state, result, payment_id)
     OVERRIDING SYSTEM VALUE
     VALUES (webhook_id, number, coalesce(received_at, now()), method, coalesce(query, ''), coalesce(headers, '{}'), coalesce(body, ''), verdict,
-            coalesce(reason, ''), items, CASE WHEN verdict = 'verified' THEN ended.state ELSE 'refused' END,
-            CASE WHEN verdict = 'verified' THEN ended.result ELSE left(reason, 2000) END, postrider.evidence_payment(number, items -> 0 -> 'evidence'));
-    result := CASE WHEN verdict = 'verified' THEN ended.result ELSE left(reason, 2000) END;
-    reply := CASE WHEN verdict <> 'verified' THEN 'refused'
-                  ELSE CASE ended.state WHEN 'orphan' THEN 'orphan' WHEN 'failed' THEN 'later' ELSE 'accepted' END END;
+            coalesce(reason, ''), items, ended_state, ended_result,
+            postrider.evidence_payment(number, items -> 0 -> 'evidence'));
+    result := ended_result;
+    reply := CASE ended_state WHEN 'refused' THEN 'refused' WHEN 'orphan' THEN 'orphan' WHEN 'failed' THEN 'later' ELSE 'accepted' END;
 END $$;
 
 ALTER FUNCTION postrider.webhook_receive(channel text, received_at timestamp with time zone, method text, query text, headers jsonb, body bytea, verdict text, reason text, items jsonb, OUT reply text, OUT webhook_id bigint, OUT result text) OWNER TO postrider_owner;

@@ -1,4 +1,4 @@
--- cli.channel_resume: its calls go on. A stopped channel needs the evidence of a test call.
--- $1 text who   $2 text channel   $3 text reason (needed)   $4 text test (JSON: evidence of the call, or NULL)
--- rows: one, changed bool. Errors: PR003, PR004, PR006 stopped, and no test call that the gateway took.
-SELECT postrider.channel_resume($1::text, $2::text, $3::text, $4::text::jsonb) AS changed;
+-- cli.channel_resume: its calls go again; a stopped one needs a test call's result.
+-- $1 text who   $2 text channel   $3 text reason   $4 text JSON object: the test call's result (NULL = none)
+-- rows: one, resumed bool (false: it was active). Errors: PR003, PR004, PR006.
+SELECT postrider.channel_resume($1::text, $2::text, $3::text, $4::text::jsonb) AS resumed;

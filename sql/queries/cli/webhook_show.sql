@@ -1,5 +1,7 @@
--- cli.webhook_show: one webhook as it came.
+-- cli.webhook_show: one webhook.
 -- $1 bigint webhook_id
--- rows: one, journal text (JSON: the row of webhook_journal), headers text (JSON), body bytea, items text (JSON); none: no such webhook.
-SELECT to_jsonb(w)::text AS journal, r.headers::text AS headers, r.body, r.items::text AS items
-FROM postrider.webhook_journal AS w CROSS JOIN LATERAL postrider.webhook_raw(w.webhook_id) AS r WHERE w.webhook_id = $1::bigint;
+-- rows: webhook_id bigint; channel text; received_at timestamptz; method text; bytes int; verdict, reason, status, result text; tries, items int;
+--   payment_id bigint; merchant_id, order_no, query text; updated_at timestamptz.
+SELECT w.webhook_id, w.channel, w.received_at, w.method, w.bytes, w.verdict, w.reason, w.status, w.result, w.tries, w.items, w.payment_id, w.merchant_id,
+       w.order_no, w.query, w.updated_at
+FROM postrider.webhook_journal AS w WHERE w.webhook_id = $1::bigint;

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/key.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "cli/command.h"
+#include "cli/console.h"
+#include "sign/digest.h"
+#include "sql/cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define KEY_BYTES 32 /* of randomness */
+#define KEY_TEXT_MAX (sizeof "pr_live_" + 2 * (size_t)KEY_BYTES)
+
+/* clang-format off */
+static const pr_arg_t create_options[] = {
+    {"merchant", PR_ARG_TEXT, "ID", "a merchant's key: it may ask for this one's orders; else an application's, which may do all", 0, 0},
+    {"test-mode", PR_ARG_FLAG, NULL, "for channels of pretended money (pr_test_...)", 0, 0},
+    {"label", PR_ARG_TEXT, "TEXT", "to know it by", 0, 0},
+    {"expires", PR_ARG_DURATION, "D", "counts no more after this; else until it is revoked", 1000, 0x1p42},
+    {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
+};
+static const pr_arg_t revoke_options[] = {
+    {"reason", PR_ARG_TEXT, "TEXT", "why, for the audit (needed)", 0, 0},
+    {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
+};
+static const pr_arg_t list_options[] = {
+    {"all", PR_ARG_FLAG, NULL, "those that count no more, too", 0, 0},
+    {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
+};
+static const pr_column_t columns[] = {
+    {"key_id", PR_COLUMN_I64, false}, {"kind", PR_COLUMN_TEXT, false},
+    {"merchant_id", PR_COLUMN_TEXT, false}, {"livemode", PR_COLUMN_BOOL, false},
+    {"label", PR_COLUMN_TEXT, false}, {"created_at", PR_COLUMN_TIME, false},
+    {"expires_at", PR_COLUMN_TIME, false}, {"revoked_at", PR_COLUMN_TIME, false},
+    {NULL, PR_COLUMN_NONE, false},
+};
+/* clang-format on */
+
+/* pr_live_ or pr_test_, and 64 hex digits: the letters that the front takes. */
+static void make_key(bool live, char out[KEY_TEXT_MAX])
+{
+    uint8_t random[KEY_BYTES];
+    pr_random_bytes(random, sizeof random);
+    memcpy(out, live ? "pr_live_" : "pr_test_", 8);
+    pr_hex(pr_bytes(random, sizeof random), out + 8);
+    explicit_bzero(random, sizeof random);
+}
+
+static int store(pr_console_t *console, const pr_args_t *args, const char *key, int64_t *key_id)
+{
+    PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
+    uint8_t hash[PR_SHA256_BYTES];
+    const char *merchant = pr_args_text(args, "merchant");
+    const pr_arg_value_t *expires = pr_args_get(args, "expires");
+    if (!pr_sha256(pr_bytes_text(key), hash)) {
+        return pr_console_failed("SHA-256 is not to be had");
+    }
+    pr_params_add_text(console->params, console->operator_name);
+    pr_params_add_bytes(console->params, pr_bytes(hash, sizeof hash));
+    pr_params_add_text(console->params, merchant != NULL ? "merchant" : "application");
+    pr_params_add_text(console->params, merchant);
+    pr_params_add_bool(console->params, !pr_args_given(args, "test-mode"));
+    pr_params_add_text(console->params, pr_args_text(args, "label"));
+    if (expires->given) {
+        pr_params_add_i64(console->params, expires->integer);
+    } else {
+        pr_params_add_null(console->params);
+    }
+    int code = pr_console_query(console, PR_SQL_CLI_KEY_CREATE, &rows);
+    if (code == PR_EXIT_OK) {
+        *key_id = pr_rows_i64(rows, 0, 0);
+    }
+    return code;
+}
+
+static int create(pr_console_t *console, const pr_args_t *args)
+{
+    char key[KEY_TEXT_MAX];
+    int64_t key_id = 0;
+    make_key(!pr_args_given(args, "test-mode"), key);
+    int code = store(console, args, key, &key_id);
+    if (code == PR_EXIT_OK && console->json) {
+        pr_console_json(json_pack("{s:I, s:s}", "key_id", (json_int_t)key_id, "key", key));
+    } else if (code == PR_EXIT_OK) {
+        printf("key %" PRId64 ", shown this once:\n%s\n", key_id, key);
+    }
+    explicit_bzero(key, sizeof key);
+    return code;
+}
+
+static int revoke(pr_console_t *console, const pr_args_t *args)
+{
+    PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
+    int64_t key_id = 0;
+    int code = pr_console_id(args->positional[0], "key", &key_id);
+    if (code != PR_EXIT_OK) {
+        return code;
+    }
+    pr_params_add_text(console->params, console->operator_name);
+    pr_params_add_i64(console->params, key_id);
+    pr_params_add_text(console->params, pr_args_text(args, "reason"));
+    code = pr_console_query(console, PR_SQL_CLI_KEY_REVOKE, &rows);
+    if (code != PR_EXIT_OK) {
+        return code;
+    }
+    if (!pr_rows_bool(rows, 0, 0)) {
+        return pr_console_failed("there is no key %" PRId64 " that counts", key_id);
+    }
+    if (console->json) {
+        pr_console_json(json_pack("{s:I, s:b}", "key_id", (json_int_t)key_id, "revoked", 1));
+    } else {
+        printf("key %" PRId64 " counts no more\n", key_id);
+    }
+    return code;
+}
+
+static int list(pr_console_t *console, const pr_args_t *args)
+{
+    PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
+    pr_params_add_bool(console->params, pr_args_given(args, "all"));
+    int code = pr_console_query(console, PR_SQL_CLI_KEY_LIST, &rows);
+    if (code == PR_EXIT_OK) {
+        pr_console_print(console, rows, columns, "no keys");
+    }
+    return code;
+}
+
+static int key_create(const pr_args_t *args)
+{
+    return pr_console_with(args, create);
+}
+
+static int key_revoke(const pr_args_t *args)
+{
+    const char *reason = pr_args_text(args, "reason");
+    if (reason == NULL || reason[0] == '\0') {
+        return pr_console_usage("--reason is needed: the audit asks why");
+    }
+    return pr_console_with(args, revoke);
+}
+
+static int key_list(const pr_args_t *args)
+{
+    return pr_console_with(args, list);
+}
+
+int pr_key_main(int argc, char **argv)
+{
+    static const pr_arg_spec_t create_spec = {
+        "key create [--merchant ID] [OPTION...]",
+        "A bearer key for HTTP; it is printed this once, the database keeps its hash.",
+        create_options, 0, 0};
+    static const pr_arg_spec_t revoke_spec = {"key revoke KEY_ID --reason TEXT",
+                                              "Counts no more, within a second.", revoke_options, 1,
+                                              1};
+    static const pr_arg_spec_t list_spec = {"key list [--all]", "Keys; never a key itself.",
+                                            list_options, 0, 0};
+    static const pr_subcommand_t table[] = {{"create", &create_spec, key_create},
+                                            {"revoke", &revoke_spec, key_revoke},
+                                            {"list", &list_spec, key_list},
+                                            {NULL, NULL, NULL}};
+    return pr_args_group("key", table, argc, argv);
+}
