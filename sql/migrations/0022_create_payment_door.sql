@@ -542,7 +542,8 @@ BEGIN
         failure_message = CASE WHEN effect IN ('fail', 'reverse') THEN nullif(e ->> 'failure_message', '') END,
         final_at = CASE WHEN effect IN ('succeed', 'fail', 'reverse') THEN clock_timestamp() ELSE x.final_at END,
         manual = x.manual AND effect NOT IN ('succeed', 'fail', 'reverse'), updated_at = now()
-    WHERE x.id = r.id AND effect IN ('succeed', 'fail', 'reverse', 'open') RETURNING x.* INTO r;
+    WHERE x.id = r.id AND effect IN ('succeed', 'fail', 'reverse', 'open');
+    SELECT x.* INTO r FROM postrider.refund AS x WHERE x.id = r.id;      -- not by RETURNING, which makes it NULL where nothing was written
     verdict := CASE WHEN effect IN ('succeed', 'fail', 'reverse') THEN 'applied'
                     WHEN effect = 'open' THEN CASE WHEN former = 'created' THEN 'applied' ELSE 'ignored: duplicate' END
                     WHEN effect = 'nothing' THEN 'ignored: no news'
