@@ -1453,10 +1453,9 @@ CREATE FUNCTION postrider.check_notifications(since timestamp with time zone) RE
     FROM o WHERE NOT o.moved AND o.at < clock_timestamp() - interval '5 s'
     UNION ALL
     SELECT 'overdue', 'lag', count(*),
-           'jobs due for a minute at active endpoints'
+           'jobs due for a minute at endpoints that hold nothing'
            || coalesce('; the oldest for ' || floor(extract(epoch FROM clock_timestamp() - min(j.due))) || ' s', '')
-    FROM postrider.job AS j JOIN postrider.endpoint AS e ON e.id = j.endpoint
-    WHERE j.due < clock_timestamp() - interval '1 min' AND e.state = 'active' AND e.forced IS DISTINCT FROM 'open'
+    FROM postrider.job AS j WHERE j.due < clock_timestamp() - interval '1 min' AND NOT postrider.endpoint_holds(j.endpoint)
     UNION ALL
     SELECT 'shard_without_scheduler', 'lag', count(*), 'of 256 shards, without a living session'
     FROM postrider.shard AS h LEFT JOIN postrider.session AS s ON s.id = h.session AND s.ended IS NULL WHERE s.id IS NULL
@@ -2084,6 +2083,21 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.endpoint_enable(who text, id bigint, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: endpoint_holds(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_holds(id bigint) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT e.state <> 'active' OR coalesce(e.forced = 'open', false) OR coalesce(e.paused_until > now(), false)
+        OR e.forced IS NULL AND EXISTS (SELECT FROM postrider.breaker_open AS b WHERE b.endpoint = e.id AND b.until > now())
+    FROM postrider.endpoint AS e WHERE e.id = $1
+$_$;
+
+ALTER FUNCTION postrider.endpoint_holds(id bigint) OWNER TO postrider_owner;
 
 --
 -- Name: endpoint; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -8969,6 +8983,12 @@ GRANT ALL ON FUNCTION postrider.endpoint_disable(who text, id bigint, reason tex
 REVOKE ALL ON FUNCTION postrider.endpoint_enable(who text, id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.endpoint_enable(who text, id bigint, reason text) TO postrider_breaker;
 GRANT ALL ON FUNCTION postrider.endpoint_enable(who text, id bigint, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION endpoint_holds(id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_holds(id bigint) FROM PUBLIC;
 
 --
 -- Name: TABLE endpoint; Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 
+#include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
 /* Ends with '*': every name that begins so. */
 static const char *const reserved[] = {
@@ -16,13 +16,22 @@ static const char *const reserved[] = {
     "x-sign*", "x-notify*", "x-timestamp",       "http2-settings", "webhook-*",
 };
 
+static bool begins_as(const char *name, const char *start, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if ((name[i] == '_' ? '-' : tolower((unsigned char)name[i])) != start[i])
+            return false; /* at the end of a shorter name at the latest */
+    }
+    return true;
+}
+
 static bool is_reserved(const char *name)
 {
     for (size_t i = 0; i < PR_COUNT(reserved); i++) {
         size_t len = strlen(reserved[i]);
         bool prefix = reserved[i][len - 1] == '*';
-        if (prefix ? strncasecmp(name, reserved[i], len - 1) == 0
-                   : strcasecmp(name, reserved[i]) == 0)
+        len -= prefix;
+        if (begins_as(name, reserved[i], len) && (prefix || name[len] == '\0'))
             return true;
     }
     return false;

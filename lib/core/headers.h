@@ -3,7 +3,8 @@
  * An endpoint's own headers: which may go out beside ours. Pure.
  *
  * Refused when an endpoint is set, and dropped when one got into the database otherwise, whatever
- * their case: what frames the message or belongs to the connection (Host,
+ * their case, and with '_' for '-', which receivers behind CGI or WSGI cannot tell apart (RFC 3875,
+ * 4.1.18): what frames the message or belongs to the connection (Host,
  * Content-*, Transfer-Encoding, Connection, TE, Trailer, Upgrade, Expect, Keep-Alive, Proxy-*,
  * HTTP2-Settings, Accept-Encoding), what we say ourselves (User-Agent, X-Notify-*, X-Timestamp,
  * X-Sign*, webhook-*), names that are no token (RFC 9110 section 5.6.2), values with control

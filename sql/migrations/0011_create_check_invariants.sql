@@ -1,9 +1,15 @@
 -- 0011 create check_invariants: what must always hold, as one look (`postrider check`).
 -- why:   an operator, a test and a demo ask the same questions; tables are private, so the asking is a function.
 -- locks: none that matter, everything is new. It reads whole tables when it is asked for all time.
--- undo:  DROP FUNCTION postrider.check_invariants(timestamptz).
+-- undo:  DROP FUNCTION postrider.check_invariants(timestamptz); DROP FUNCTION postrider.endpoint_holds.
 
 SET LOCAL ROLE postrider_owner;
+
+-- Nothing is sent there, and that is as it should be (0020 adds what came later).
+CREATE FUNCTION postrider.endpoint_holds(id bigint) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT e.state <> 'active' OR coalesce(e.forced = 'open', false) FROM postrider.endpoint AS e WHERE e.id = $1
+$$;
 
 -- broken 0: it holds. kind invariant: broken means a bug or a damaged database. kind lag: something stands still.
 -- One statement, so one snapshot: what moves meanwhile is seen before or after, never in between.
@@ -62,10 +68,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM o WHERE NOT o.moved AND o.at < clock_timestamp() - interval '5 s'
     UNION ALL
     SELECT 'overdue', 'lag', count(*),
-           'jobs due for a minute at active endpoints'
+           'jobs due for a minute at endpoints that hold nothing'
            || coalesce('; the oldest for ' || floor(extract(epoch FROM clock_timestamp() - min(j.due))) || ' s', '')
-    FROM postrider.job AS j JOIN postrider.endpoint AS e ON e.id = j.endpoint
-    WHERE j.due < clock_timestamp() - interval '1 min' AND e.state = 'active' AND e.forced IS DISTINCT FROM 'open'
+    FROM postrider.job AS j WHERE j.due < clock_timestamp() - interval '1 min' AND NOT postrider.endpoint_holds(j.endpoint)
     UNION ALL
     SELECT 'shard_without_scheduler', 'lag', count(*), 'of 256 shards, without a living session'
     FROM postrider.shard AS h LEFT JOIN postrider.session AS s ON s.id = h.session AND s.ended IS NULL WHERE s.id IS NULL
@@ -74,6 +79,6 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     FROM postrider.alert AS a WHERE a.announced_at IS NULL AND a.first_at < clock_timestamp() - interval '10 s'
 $$;
 
-REVOKE ALL ON FUNCTION postrider.check_invariants(timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.check_invariants(timestamptz), postrider.endpoint_holds FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION postrider.check_invariants(timestamptz) TO postrider_console;
 RESET ROLE;

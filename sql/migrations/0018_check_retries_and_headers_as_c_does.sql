@@ -55,8 +55,8 @@ $$;
 CREATE FUNCTION postrider.header_ok(name text, value text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog AS $$
     SELECT name ~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,64}$' AND octet_length(value) <= 512 AND value !~ '[\x01-\x08\x0a-\x1f\x7f]'
-       AND name !~* '^(host|transfer-encoding|connection|te|trailer|upgrade|expect|keep-alive|user-agent|accept-encoding|x-timestamp|http2-settings)$'
-       AND name !~* '^(content-|proxy-|x-sign|x-notify|webhook-)'
+       AND replace(name, '_', '-') !~* '^(host|transfer-encoding|connection|te|trailer|upgrade|expect|keep-alive|user-agent|accept-encoding|x-timestamp|http2-settings)$'
+       AND replace(name, '_', '-') !~* '^(content-|proxy-|x-sign|x-notify|webhook-)'
 $$;
 
 -- As in 0005; what retry and headers may be is said below.

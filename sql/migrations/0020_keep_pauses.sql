@@ -20,6 +20,14 @@ BEGIN
     RETURN FOUND;
 END $$;
 
+-- As in 0011; so do an open breaker and a pause.
+CREATE OR REPLACE FUNCTION postrider.endpoint_holds(id bigint) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT e.state <> 'active' OR coalesce(e.forced = 'open', false) OR coalesce(e.paused_until > now(), false)
+        OR e.forced IS NULL AND EXISTS (SELECT FROM postrider.breaker_open AS b WHERE b.endpoint = e.id AND b.until > now())
+    FROM postrider.endpoint AS e WHERE e.id = $1
+$$;
+
 -- As in 0017, and a paused endpoint holds, too (states.md).
 CREATE OR REPLACE VIEW postrider.notification_status AS
 SELECT d.notify_id, d.endpoint AS endpoint_id, d.merchant_id, d.order_no, d.event, d.class::int AS priority, d.status,

@@ -51,6 +51,20 @@ SELECT ok(paused_until <= clock_timestamp() + interval '7 days', 'has a bound') 
 UPDATE postrider.endpoint SET paused_until = NULL WHERE id = :e1;
 SELECT t.may_not('postrider_' || name, format('SELECT postrider.endpoint_pause(%s, 1)', :e1)) FROM unnest(ARRAY['app', 'relay', 'breaker', 'dead_letter', 'console']) AS name;
 
+-- what waits at an endpoint that holds is no lag (postrider check --strict)
+INSERT INTO postrider.job (seq, outbox_at, outbox_id, endpoint, class, salt, due) VALUES (1, now(), 1, :e1, 1, 1, now() - interval '2 min');
+PREPARE overdue AS SELECT broken FROM postrider.check_invariants('-infinity') WHERE name = 'overdue';
+SELECT postrider.watch_force(:e1, NULL, 'ann', 'x');
+SELECT results_eq('overdue', ARRAY[1::bigint], 'due for two minutes, and nothing in its way: lag');
+SELECT postrider.endpoint_mark_open(:e1, 30000);
+SELECT results_eq('overdue', ARRAY[0::bigint], 'its breaker is open');
+SELECT postrider.endpoint_recovered(:e1), postrider.endpoint_pause(:e1, 60000);
+SELECT results_eq('overdue', ARRAY[0::bigint], 'it asked to be left alone');
+UPDATE postrider.endpoint SET paused_until = NULL WHERE id = :e1;
+SELECT postrider.watch_force(:e1, 'open', 'ann', 'x');
+SELECT results_eq('overdue', ARRAY[0::bigint], 'a person holds it');
+DELETE FROM postrider.job WHERE seq = 1;
+
 -- alerts are announced once
 SELECT is((SELECT count(*) FROM postrider.alert_take(10)), 2::bigint, 'those raised inside the database');
 SELECT is((SELECT count(*) FROM postrider.alert_take(10)), 0::bigint, 'once');
