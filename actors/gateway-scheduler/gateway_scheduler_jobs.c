@@ -124,13 +124,15 @@ static pr_action_t action_of(const char *name)
 static void read_evidence(const json_t *evidence, pr_calls_outcome_t *said)
 {
     const char *transport = json_string_value(json_object_get(evidence, "transport"));
+    const char *reason = json_string_value(json_object_get(evidence, "reason"));
     const json_t *retry_after = json_object_get(evidence, "retry_after_ms");
     int64_t http_status = json_integer_value(json_object_get(evidence, "http_status"));
     said->status = status_of(json_string_value(json_object_get(evidence, "status")));
     said->action = action_of(json_string_value(json_object_get(evidence, "action")));
     if (json_is_integer(retry_after) && json_integer_value(retry_after) >= 0)
         said->retry_after_ms = json_integer_value(retry_after);
-    said->throttled = http_status == 429 || said->action == PR_ACTION_BACK_OFF;
+    /* BACK_OFF alone is about this call: an answer that came to nothing stops nobody else's. */
+    said->throttled = http_status == 429 || (reason && strcmp(reason, "rate_limited") == 0);
     said->failed =
         said->throttled || !transport || strcmp(transport, "ok") != 0 || http_status >= 500;
 }

@@ -89,7 +89,7 @@ static pr_calls_plan_t decide(const pr_calls_channel_t *channel, const pr_calls_
     if (said->action == PR_ACTION_LONGER_INTERVAL)
         return (pr_calls_plan_t){.reason = "maintenance",
                                  .delay_ms = maintenance_ms(facts->failures)};
-    if (said->throttled || said->action == PR_ACTION_BACK_OFF)
+    if (said->throttled)
         return back_off(channel, facts, said, random, "rate_limited");
     if (is_unknown(said))
         return back_off(channel, facts, said, random,
