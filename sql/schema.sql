@@ -170,6 +170,68 @@ END $_$;
 ALTER FUNCTION postrider.apply_evidence(payment_id bigint, refund_id bigint, source text, evidence jsonb, event_id text) OWNER TO postrider_owner;
 
 --
+-- Name: arg_id(jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.arg_id(a jsonb, key text) RETURNS bigint
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+BEGIN
+    IF (a ->> key ~ '^-?[0-9]{1,18}$') IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('%s is not a number', key), HINT = 'It is needed: a whole number.';
+    END IF;
+    RETURN (a ->> key)::bigint;
+END $_$;
+
+ALTER FUNCTION postrider.arg_id(a jsonb, key text) OWNER TO postrider_owner;
+
+--
+-- Name: arg_text(jsonb, text, integer, boolean); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.arg_text(a jsonb, key text, most integer, needed boolean DEFAULT false) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    value CONSTANT text := nullif(btrim(a ->> key), '');
+BEGIN
+    IF value IS NULL AND needed THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('%s is missing', key),
+            HINT = CASE key WHEN 'reason' THEN 'Say why: it is written down.' ELSE 'It is needed.' END;
+    ELSIF length(value) > most THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('%s is longer than %s characters', key, most), HINT = 'Shorten it.';
+    END IF;
+    RETURN value;
+END $$;
+
+ALTER FUNCTION postrider.arg_text(a jsonb, key text, most integer, needed boolean) OWNER TO postrider_owner;
+
+--
+-- Name: args_check(jsonb, text[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.args_check(a jsonb, VARIADIC known text[]) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    bad text;
+BEGIN
+    IF jsonb_typeof(a) IS DISTINCT FROM 'object' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the arguments are not an object', HINT = 'docs/openapi.yaml has them.';
+    END IF;
+    SELECT k INTO bad FROM jsonb_object_keys(a) AS k WHERE k <> ALL (known) ORDER BY 1 LIMIT 1;
+    IF bad IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('%L is no argument here', left(bad, 80)),
+            HINT = 'Arguments are ' || array_to_string(known, ', ') || '.';
+    END IF;
+END $$;
+
+ALTER FUNCTION postrider.args_check(a jsonb, VARIADIC known text[]) OWNER TO postrider_owner;
+
+--
 -- Name: audit_add(text, text, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -181,11 +243,159 @@ BEGIN
     IF coalesce(who, '') = '' THEN
         RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'who is missing', HINT = 'Say who does this: every action is written down.';
     END IF;
+    PERFORM postrider.person_check(who, action);
     INSERT INTO postrider.audit (actor, action, subject, reason, detail)
     VALUES (left(who, 128), action, subject, left(reason, 500), coalesce(detail, '{}'));
 END $$;
 
 ALTER FUNCTION postrider.audit_add(who text, action text, subject text, reason text, detail jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: audit_after(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.audit_after() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    entry record;
+BEGIN
+    UPDATE postrider.audit_head AS h SET n = h.n + 1, hash = postrider.audit_hash(h.n + 1, h.hash, NEW) RETURNING h.n, h.hash INTO entry;
+    INSERT INTO postrider.audit_chain (n, audit_id, hash) VALUES (entry.n, NEW.id, entry.hash);
+    RETURN NULL;
+END $$;
+
+ALTER FUNCTION postrider.audit_after() OWNER TO postrider_owner;
+
+--
+-- Name: audit_before(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.audit_before() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    payment CONSTANT bigint := CASE
+        WHEN NEW.action LIKE 'payment.%' AND NEW.subject ~ '^[0-9]{1,18}$' THEN NEW.subject::bigint
+        WHEN NEW.action LIKE 'webhook.%' AND NEW.subject ~ '^[0-9]{1,18}$' THEN (SELECT w.payment_id FROM postrider.webhook AS w WHERE w.id = NEW.subject::bigint)
+        WHEN NEW.detail ->> 'payment_id' ~ '^[0-9]{1,18}$' THEN (NEW.detail ->> 'payment_id')::bigint END;
+BEGIN
+    NEW.login := session_user;
+    IF payment IS NOT NULL THEN
+        SELECT p.merchant_id, p.order_no INTO NEW.merchant_id, NEW.order_no FROM postrider.payment AS p WHERE p.id = payment;
+    ELSIF NEW.action LIKE 'task.%' THEN
+        SELECT t.merchant_id, t.order_no INTO NEW.merchant_id, NEW.order_no FROM postrider.task AS t WHERE t.task_no = NEW.subject;
+    ELSIF NEW.action ~ '^(dead|notification)[.]' AND NEW.subject ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}' THEN
+        SELECT o.merchant_id, o.order_no INTO NEW.merchant_id, NEW.order_no FROM (
+            SELECT x.merchant_id, x.order_no FROM postrider.outbox AS x WHERE x.notify_id = left(NEW.subject, 36)::uuid
+            UNION ALL
+            SELECT k.merchant_id, k.order_no FROM postrider.outbox_kept AS k WHERE k.notify_id = left(NEW.subject, 36)::uuid LIMIT 1) AS o;
+    END IF;
+    RETURN NEW;
+END $_$;
+
+ALTER FUNCTION postrider.audit_before() OWNER TO postrider_owner;
+
+--
+-- Name: audit_end(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.audit_end() RETURNS TABLE(n bigint, hash bytea, unchained bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT h.n, h.hash, (SELECT count(*) FROM postrider.audit AS a WHERE NOT EXISTS (SELECT FROM postrider.audit_chain AS c WHERE c.audit_id = a.id))
+    FROM postrider.audit_head AS h
+$$;
+
+ALTER FUNCTION postrider.audit_end() OWNER TO postrider_owner;
+
+--
+-- Name: audit_entries(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.audit_entries(after bigint, most integer) RETURNS TABLE(n bigint, hash bytea, chained_id bigint, id bigint, at_us bigint, actor text, action text, subject text, reason text, detail text, login text, merchant_id text, order_no text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $_$
+    SELECT c.n, c.hash, c.audit_id, a.id, (extract(epoch FROM a.at) * 1000000)::bigint, a.actor, a.action, a.subject, a.reason, a.detail::text, a.login,
+           a.merchant_id, a.order_no
+    FROM (SELECT x.* FROM postrider.audit_chain AS x WHERE x.n > $1 ORDER BY x.n LIMIT $2) AS c
+    LEFT JOIN LATERAL (SELECT y.* FROM postrider.audit AS y WHERE y.id = c.audit_id LIMIT 1) AS a ON true ORDER BY c.n
+$_$;
+
+ALTER FUNCTION postrider.audit_entries(after bigint, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: audit_field(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.audit_field(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT coalesce(octet_length(convert_to(value, 'UTF8'))::text || ':' || value, '-')
+$$;
+
+ALTER FUNCTION postrider.audit_field(value text) OWNER TO postrider_owner;
+
+--
+-- Name: audit; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.audit (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    actor text NOT NULL,
+    action text NOT NULL,
+    subject text NOT NULL,
+    reason text,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL,
+    login text DEFAULT SESSION_USER NOT NULL,
+    merchant_id text,
+    order_no text
+);
+
+ALTER TABLE postrider.audit OWNER TO postrider_owner;
+
+--
+-- Name: audit_hash(bigint, bytea, postrider.audit); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.audit_hash(n bigint, former bytea, a postrider.audit) RETURNS bytea
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT sha256(former || convert_to('postrider-audit-1' || string_agg(postrider.audit_field(f.value), '' ORDER BY f.no), 'UTF8'))
+    FROM unnest(ARRAY[n::text, a.id::text, (extract(epoch FROM a.at) * 1000000)::bigint::text, a.actor, a.action, a.subject, a.reason, a.detail::text,
+                      a.login, a.merchant_id, a.order_no]) WITH ORDINALITY AS f (value, no)
+$$;
+
+ALTER FUNCTION postrider.audit_hash(n bigint, former bytea, a postrider.audit) OWNER TO postrider_owner;
+
+--
+-- Name: audit_head_before(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.audit_head_before() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF TG_OP <> 'UPDATE' OR pg_trigger_depth() < 2 OR NEW.n <> OLD.n + 1 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = 'the end of the audit log moves with the log', HINT = 'Every action is added by its door.';
+    END IF;
+    RETURN NEW;
+END $$;
+
+ALTER FUNCTION postrider.audit_head_before() OWNER TO postrider_owner;
 
 --
 -- Name: before_ms(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -3284,6 +3494,27 @@ END $_$;
 ALTER FUNCTION postrider.key_sign(who text, id bigint, signing bytea) OWNER TO postrider_owner;
 
 --
+-- Name: login_count(text, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.login_count(key text, most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    t record;
+BEGIN
+    INSERT INTO postrider.login_try AS l (key, since, tries) VALUES (left($1, 200), clock_timestamp(), 1)
+    ON CONFLICT ON CONSTRAINT login_try_pkey DO UPDATE
+    SET since = CASE WHEN l.since < clock_timestamp() - interval '15 min' THEN excluded.since ELSE l.since END,
+        tries = CASE WHEN l.since < clock_timestamp() - interval '15 min' THEN 1 ELSE least(l.tries, 1000000) + 1 END
+    RETURNING l.since, l.tries INTO t;
+    RETURN CASE WHEN t.tries > most THEN greatest(1, ceil(extract(epoch FROM t.since + interval '15 min' - clock_timestamp())))::int END;
+END $_$;
+
+ALTER FUNCTION postrider.login_count(key text, most integer) OWNER TO postrider_owner;
+
+--
 -- Name: merchant_add(text, text, text, text, text, bytea, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3516,6 +3747,355 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.open_session(address text, OUT id uuid, OUT lock_key bigint) OWNER TO postrider_owner;
+
+--
+-- Name: operator_add(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_add(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    o postrider.operator;
+BEGIN
+    PERFORM postrider.args_check(a, 'name', 'role', 'password_hash');
+    o.name := postrider.arg_text(a, 'name', 64, true);
+    o.role := postrider.operator_role(a ->> 'role');
+    o.password := postrider.arg_text(a, 'password_hash', 128);
+    IF o.name !~ '^[a-z0-9][a-z0-9._@-]{0,63}$' OR o.password !~ '^[$]argon2id[$]' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'name is not 1 to 64 of a-z 0-9 . _ @ -, or password_hash is not argon2id''s',
+            HINT = 'A name begins with a letter or digit.';
+    END IF;
+    LOCK TABLE postrider.operator IN SHARE ROW EXCLUSIVE MODE;
+    IF NOT EXISTS (SELECT FROM postrider.operator) AND o.role <> 'admin' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = 'the first operator is an admin', HINT = 'Add an admin; the admin adds the others.';
+    ELSIF EXISTS (SELECT FROM postrider.operator AS x WHERE x.name = o.name) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('operator %s is there already', o.name), HINT = 'Names are never given away again.';
+    END IF;
+    PERFORM postrider.audit_add(who, 'operator.add', o.name, NULL, jsonb_build_object('role', o.role));   -- before the row: whoever adds must be one already
+    INSERT INTO postrider.operator (name, role, password, password_at) VALUES (o.name, o.role, o.password, CASE WHEN o.password IS NOT NULL THEN now() END)
+    RETURNING * INTO o;
+    RETURN postrider.operator_json(o);
+END $_$;
+
+ALTER FUNCTION postrider.operator_add(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: operator_admins(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_admins() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM postrider.operator AS o WHERE o.role = 'admin' AND o.disabled_at IS NULL) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = 'that would leave no admin', HINT = 'Add or enable another admin first.';
+    END IF;
+END $$;
+
+ALTER FUNCTION postrider.operator_admins() OWNER TO postrider_owner;
+
+--
+-- Name: operator_disable(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_disable(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    o postrider.operator;
+BEGIN
+    PERFORM postrider.args_check(a, 'name', 'reason');
+    o := postrider.operator_locked(a ->> 'name');
+    IF o.disabled_at IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('operator %s is disabled already', o.name), HINT = 'Nothing is to be done.';
+    END IF;
+    PERFORM postrider.audit_add(who, 'operator.disable', o.name, postrider.arg_text(a, 'reason', 500, true), jsonb_build_object('role', o.role));
+    UPDATE postrider.operator AS x SET disabled_at = now(), disabled_reason = a ->> 'reason' WHERE x.name = o.name RETURNING x.* INTO o;
+    PERFORM postrider.operator_admins();
+    PERFORM postrider.sessions_end(o.name, 'disabled', NULL);
+    RETURN postrider.operator_json(o);
+END $$;
+
+ALTER FUNCTION postrider.operator_disable(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: operator_enable(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_enable(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    o postrider.operator;
+BEGIN
+    PERFORM postrider.args_check(a, 'name', 'reason');
+    o := postrider.operator_locked(a ->> 'name');
+    IF o.disabled_at IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('operator %s is not disabled', o.name), HINT = 'Nothing is to be done.';
+    END IF;
+    PERFORM postrider.audit_add(who, 'operator.enable', o.name, postrider.arg_text(a, 'reason', 500, true), jsonb_build_object('role', o.role));
+    UPDATE postrider.operator AS x SET disabled_at = NULL, disabled_reason = NULL WHERE x.name = o.name RETURNING x.* INTO o;
+    RETURN postrider.operator_json(o);
+END $$;
+
+ALTER FUNCTION postrider.operator_enable(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: operator; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.operator (
+    name text NOT NULL,
+    role text NOT NULL,
+    password text,
+    password_at timestamp with time zone,
+    disabled_at timestamp with time zone,
+    disabled_reason text,
+    last_login_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT operator_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._@-]{0,63}$'::text)),
+    CONSTRAINT operator_password_check CHECK (((password ~ '^[$]argon2id[$]'::text) AND (length(password) <= 128))),
+    CONSTRAINT operator_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'approver'::text, 'admin'::text])))
+);
+
+ALTER TABLE postrider.operator OWNER TO postrider_owner;
+
+--
+-- Name: operator_json(postrider.operator); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_json(o postrider.operator) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT jsonb_build_object('name', o.name, 'role', o.role, 'disabled', o.disabled_at IS NOT NULL, 'disabled_reason', o.disabled_reason,
+        'password_set', o.password IS NOT NULL, 'password_at', postrider.json_time(o.password_at), 'last_login_at', postrider.json_time(o.last_login_at),
+        'created_at', postrider.json_time(o.created_at))
+$$;
+
+ALTER FUNCTION postrider.operator_json(o postrider.operator) OWNER TO postrider_owner;
+
+--
+-- Name: operator_locked(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_locked(name text) RETURNS postrider.operator
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    o postrider.operator;
+BEGIN
+    LOCK TABLE postrider.operator IN SHARE ROW EXCLUSIVE MODE;
+    SELECT x.* INTO o FROM postrider.operator AS x WHERE x.name = $1;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = format('there is no operator %L', left(name, 80)), HINT = 'postrider operator list shows them.';
+    END IF;
+    RETURN o;
+END $_$;
+
+ALTER FUNCTION postrider.operator_locked(name text) OWNER TO postrider_owner;
+
+--
+-- Name: operator_login_begin(text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_login_begin(name text, address text) RETURNS TABLE(allowed boolean, retry_after_s integer, password_hash text, role text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    who CONSTANT text := left(coalesce($1, ''), 64);
+BEGIN
+    retry_after_s := greatest(postrider.login_count('address ' || coalesce($2, ''), 50), postrider.login_count('name ' || who, 25),
+                              postrider.login_count('both ' || who || ' ' || coalesce($2, ''), 5));
+    allowed := retry_after_s IS NULL;
+    IF allowed THEN
+        SELECT o.password, o.role INTO password_hash, role FROM postrider.operator AS o WHERE o.name = who AND o.disabled_at IS NULL;
+    END IF;
+    RETURN NEXT;
+END $_$;
+
+ALTER FUNCTION postrider.operator_login_begin(name text, address text) OWNER TO postrider_owner;
+
+--
+-- Name: operator_login_end(text, text, boolean, bytea, text, integer, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s integer, absolute_s integer) RETURNS TABLE(operator text, role text, expires_at timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    o postrider.operator;
+BEGIN
+    SELECT x.* INTO o FROM postrider.operator AS x WHERE x.name = $1 AND x.disabled_at IS NULL FOR NO KEY UPDATE;
+    IF NOT FOUND OR ok IS NOT TRUE OR o.password IS NULL THEN
+        INSERT INTO postrider.audit (actor, action, subject, detail)
+        VALUES (coalesce(nullif(left($1, 128), ''), '?'), 'operator.login_failed', coalesce(left($1, 64), ''), jsonb_build_object('address', left($2, 64)));
+        RETURN;
+    END IF;
+    UPDATE postrider.operator AS x SET last_login_at = now() WHERE x.name = o.name;
+    DELETE FROM postrider.login_try AS l WHERE l.key = left('both ' || o.name || ' ' || coalesce($2, ''), 200) OR l.key = 'name ' || o.name;
+    INSERT INTO postrider.operator_session AS s (hash, operator, address, agent, idle, expires_at)
+    VALUES ($4, o.name, left(coalesce($2, ''), 64), left(coalesce($5, ''), 200), $6 * interval '1 s', now() + $7 * interval '1 s')
+    RETURNING s.operator, o.role, s.expires_at INTO operator, role, expires_at;
+    PERFORM postrider.audit_add(o.name, 'operator.login', o.name, NULL, jsonb_build_object('address', left($2, 64)));
+    RETURN NEXT;
+END $_$;
+
+ALTER FUNCTION postrider.operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s integer, absolute_s integer) OWNER TO postrider_owner;
+
+--
+-- Name: operator_password(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_password(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    o postrider.operator;
+BEGIN
+    PERFORM postrider.args_check(a, 'name', 'password_hash', 'session');
+    o := postrider.operator_locked(a ->> 'name');
+    IF who IS DISTINCT FROM o.name THEN
+        PERFORM postrider.person_check(who, 'operator.set');
+    END IF;
+    IF (a ->> 'password_hash' ~ '^[$]argon2id[$]' AND length(a ->> 'password_hash') <= 128) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'password_hash is not argon2id''s', HINT = 'postrider operator password makes it.';
+    END IF;
+    PERFORM postrider.audit_add(who, 'operator.password', o.name, NULL, '{}');
+    UPDATE postrider.operator AS x SET password = a ->> 'password_hash', password_at = now() WHERE x.name = o.name RETURNING x.* INTO o;
+    PERFORM postrider.sessions_end(o.name, 'password changed', decode(a ->> 'session', 'hex'));
+    RETURN postrider.operator_json(o);
+END $_$;
+
+ALTER FUNCTION postrider.operator_password(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: operator_role(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_role(role text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF postrider.role_rank(role) IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'role is not viewer, operator, approver or admin', HINT = 'docs/people.md says what each may.';
+    END IF;
+    RETURN role;
+END $$;
+
+ALTER FUNCTION postrider.operator_role(role text) OWNER TO postrider_owner;
+
+--
+-- Name: operator_secret(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_secret(name text) RETURNS TABLE(password text, role text, disabled boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT o.password, o.role, o.disabled_at IS NOT NULL FROM postrider.operator AS o WHERE o.name = $1
+$_$;
+
+ALTER FUNCTION postrider.operator_secret(name text) OWNER TO postrider_owner;
+
+--
+-- Name: operator_session_check(bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_session_check(hash bytea) RETURNS TABLE(operator text, role text, expires_at timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    seen timestamptz;
+BEGIN
+    SELECT s.operator, o.role, s.expires_at, s.seen_at INTO operator, role, expires_at, seen
+    FROM postrider.operator_session AS s JOIN postrider.operator AS o ON o.name = s.operator
+    WHERE s.hash = $1 AND s.ended_at IS NULL AND s.expires_at > clock_timestamp() AND s.seen_at + s.idle > clock_timestamp() AND o.disabled_at IS NULL;
+    IF FOUND THEN
+        IF seen < clock_timestamp() - interval '1 min' THEN
+            UPDATE postrider.operator_session AS s SET seen_at = clock_timestamp() WHERE s.hash = $1;
+        END IF;
+        RETURN NEXT;
+    END IF;
+END $_$;
+
+ALTER FUNCTION postrider.operator_session_check(hash bytea) OWNER TO postrider_owner;
+
+--
+-- Name: operator_session_end(bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_session_end(hash bytea) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+BEGIN
+    UPDATE postrider.operator_session AS s SET ended_at = now(), ended_why = 'logged out' WHERE s.hash = $1 AND s.ended_at IS NULL;
+    RETURN FOUND;
+END $_$;
+
+ALTER FUNCTION postrider.operator_session_end(hash bytea) OWNER TO postrider_owner;
+
+--
+-- Name: operator_set(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_set(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    o postrider.operator;
+BEGIN
+    PERFORM postrider.args_check(a, 'name', 'role', 'reason');
+    o := postrider.operator_locked(a ->> 'name');
+    PERFORM postrider.audit_add(who, 'operator.set', o.name, postrider.arg_text(a, 'reason', 500, true),
+        jsonb_build_object('was', o.role, 'role', postrider.operator_role(a ->> 'role')));
+    UPDATE postrider.operator AS x SET role = a ->> 'role' WHERE x.name = o.name RETURNING x.* INTO o;
+    PERFORM postrider.operator_admins();
+    RETURN postrider.operator_json(o);
+END $$;
+
+ALTER FUNCTION postrider.operator_set(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: operator_token_check(bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_token_check(hash bytea) RETURNS TABLE(operator text, role text, token_id bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+#variable_conflict use_column
+BEGIN
+    SELECT t.operator, CASE WHEN postrider.role_rank(t.role) < postrider.role_rank(o.role) THEN t.role ELSE o.role END, t.id INTO operator, role, token_id
+    FROM postrider.operator_token AS t JOIN postrider.operator AS o ON o.name = t.operator
+    WHERE t.hash = $1 AND t.revoked_at IS NULL AND t.expires_at > clock_timestamp() AND o.disabled_at IS NULL;
+    IF FOUND THEN
+        UPDATE postrider.operator_token AS t SET used_at = clock_timestamp()
+        WHERE t.id = token_id AND (t.used_at IS NULL OR t.used_at < clock_timestamp() - interval '1 min');
+        RETURN NEXT;
+    END IF;
+END $_$;
+
+ALTER FUNCTION postrider.operator_token_check(hash bytea) OWNER TO postrider_owner;
 
 --
 -- Name: order_refuse(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -4329,6 +4909,37 @@ END $$;
 ALTER FUNCTION postrider.payments_upkeep(session uuid, most integer) OWNER TO postrider_owner;
 
 --
+-- Name: person_check(text, text, boolean); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.person_check(who text, action text, needed boolean DEFAULT false) RETURNS void
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    o postrider.operator;
+    least text := (SELECT p.role FROM postrider.permission AS p WHERE p.action = $2);
+BEGIN
+    least := coalesce(least, 'operator');
+    SELECT x.* INTO o FROM postrider.operator AS x WHERE x.name = who;
+    IF NOT FOUND THEN
+        IF NOT needed AND (NOT EXISTS (SELECT FROM postrider.operator)
+            OR (current_setting('role') NOT IN ('none', 'postrider_console') AND action NOT LIKE 'breaker.%')) THEN
+            RETURN;
+        END IF;
+        RAISE EXCEPTION USING ERRCODE = 'PR010', MESSAGE = format('%L is no operator', left(coalesce(who, ''), 80)),
+            HINT = 'postrider operator add NAME --role ROLE adds one; --operator NAME says who you are.';
+    ELSIF o.disabled_at IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR010', MESSAGE = format('operator %s is disabled', o.name), HINT = 'An admin can enable it.';
+    ELSIF postrider.role_rank(o.role) < postrider.role_rank(least) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR010', MESSAGE = format('%s is for the role %s; %s is %s', action, least, o.name, o.role),
+            HINT = 'docs/people.md lists what each role may.';
+    END IF;
+END $_$;
+
+ALTER FUNCTION postrider.person_check(who text, action text, needed boolean) OWNER TO postrider_owner;
+
+--
 -- Name: person_reason(postrider.payment, postrider.call, text, text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -5079,6 +5690,19 @@ $_$;
 ALTER FUNCTION postrider.retry_ok(retry text) OWNER TO postrider_owner;
 
 --
+-- Name: role_rank(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.role_rank(role text) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT array_position(ARRAY['viewer', 'operator', 'approver', 'admin'], role)
+$$;
+
+ALTER FUNCTION postrider.role_rank(role text) OWNER TO postrider_owner;
+
+--
 -- Name: scaled(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -5106,6 +5730,20 @@ CREATE FUNCTION postrider.session_connected(lock_key bigint, pid integer) RETURN
 $_$;
 
 ALTER FUNCTION postrider.session_connected(lock_key bigint, pid integer) OWNER TO postrider_owner;
+
+--
+-- Name: sessions_end(text, text, bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.sessions_end(operator text, why text, spared bytea) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    UPDATE postrider.operator_session AS s SET ended_at = now(), ended_why = $2
+    WHERE s.operator = $1 AND s.ended_at IS NULL AND s.hash IS DISTINCT FROM $3
+$_$;
+
+ALTER FUNCTION postrider.sessions_end(operator text, why text, spared bytea) OWNER TO postrider_owner;
 
 --
 -- Name: status_of(postrider.payment); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -5434,6 +6072,67 @@ CREATE FUNCTION postrider.time_of_us(us text) RETURNS timestamp with time zone
 $_$;
 
 ALTER FUNCTION postrider.time_of_us(us text) OWNER TO postrider_owner;
+
+--
+-- Name: token_create(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.token_create(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    o postrider.operator;
+    t postrider.operator_token;
+BEGIN
+    PERFORM postrider.args_check(a, 'operator', 'role', 'label', 'hash', 'expires_at');
+    PERFORM postrider.person_check(who, 'token.create', true);
+    SELECT x.* INTO o FROM postrider.operator AS x WHERE x.name = coalesce(a ->> 'operator', who);
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'there is no such operator', HINT = 'postrider operator list shows them.';
+    ELSIF o.name <> who THEN
+        PERFORM postrider.person_check(who, 'operator.set', true);
+    END IF;
+    t.role := postrider.operator_role(coalesce(a ->> 'role', o.role));
+    t.expires_at := coalesce((a ->> 'expires_at')::timestamptz, now() + interval '90 days');
+    IF postrider.role_rank(t.role) > postrider.role_rank(o.role) OR t.expires_at NOT BETWEEN now() AND now() + interval '366 days'
+       OR (a ->> 'hash' ~ '^[0-9a-f]{64}$') IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'role is above the operator''s, expires_at is not within a year, or hash is not SHA-256 as hex',
+            HINT = 'A token may at most what its operator may.';
+    END IF;
+    INSERT INTO postrider.operator_token (hash, operator, role, label, expires_at)
+    VALUES (decode(a ->> 'hash', 'hex'), o.name, t.role, postrider.arg_text(a, 'label', 128, true), t.expires_at) RETURNING * INTO t;
+    PERFORM postrider.audit_add(who, 'token.create', t.id::text, NULL, jsonb_build_object('operator', o.name, 'role', t.role, 'label', t.label));
+    RETURN jsonb_build_object('token_id', t.id, 'operator', t.operator, 'role', t.role, 'label', t.label, 'expires_at', postrider.json_time(t.expires_at));
+END $_$;
+
+ALTER FUNCTION postrider.token_create(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: token_revoke(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.token_revoke(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    t postrider.operator_token;
+BEGIN
+    PERFORM postrider.args_check(a, 'token_id', 'reason');
+    PERFORM postrider.person_check(who, 'token.revoke', true);
+    SELECT x.* INTO t FROM postrider.operator_token AS x WHERE x.id = postrider.arg_id(a, 'token_id') FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'there is no such token', HINT = 'postrider operator tokens shows them.';
+    ELSIF t.operator <> who THEN
+        PERFORM postrider.person_check(who, 'operator.set', true);
+    END IF;
+    UPDATE postrider.operator_token AS x SET revoked_at = now() WHERE x.id = t.id AND x.revoked_at IS NULL;
+    PERFORM postrider.audit_add(who, 'token.revoke', t.id::text, postrider.arg_text(a, 'reason', 500, true), jsonb_build_object('operator', t.operator));
+    RETURN jsonb_build_object('ok', true, 'token_id', t.id);
+END $$;
+
+ALTER FUNCTION postrider.token_revoke(who text, a jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: track_payment(text, text, text, text, bigint, text, timestamp with time zone, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -6028,20 +6727,31 @@ ALTER TABLE postrider.attempt_log OWNER TO postrider_owner;
 COMMENT ON VIEW postrider.attempt_log IS 'Every attempt. Look up by notify_id, merchant_id and order_no, or endpoint_id.';
 
 --
--- Name: audit; Type: TABLE; Schema: postrider; Owner: postrider_owner
+-- Name: audit_chain; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE TABLE postrider.audit (
-    id bigint NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL,
-    actor text NOT NULL,
-    action text NOT NULL,
-    subject text NOT NULL,
-    reason text,
-    detail jsonb DEFAULT '{}'::jsonb NOT NULL
+CREATE TABLE postrider.audit_chain (
+    n bigint NOT NULL,
+    audit_id bigint NOT NULL,
+    hash bytea NOT NULL,
+    CONSTRAINT audit_chain_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT audit_chain_n_check CHECK ((n > 0))
 );
 
-ALTER TABLE postrider.audit OWNER TO postrider_owner;
+ALTER TABLE postrider.audit_chain OWNER TO postrider_owner;
+
+--
+-- Name: audit_head; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.audit_head (
+    one boolean DEFAULT true NOT NULL,
+    n bigint NOT NULL,
+    hash bytea NOT NULL,
+    CONSTRAINT audit_head_one_check CHECK (one)
+);
+
+ALTER TABLE postrider.audit_head OWNER TO postrider_owner;
 
 --
 -- Name: audit_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
@@ -6721,6 +7431,18 @@ CREATE TABLE postrider.idempotency (
 ALTER TABLE postrider.idempotency OWNER TO postrider_owner;
 
 --
+-- Name: login_try; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.login_try (
+    key text NOT NULL,
+    since timestamp with time zone NOT NULL,
+    tries integer NOT NULL
+);
+
+ALTER TABLE postrider.login_try OWNER TO postrider_owner;
+
+--
 -- Name: manual_actions; Type: VIEW; Schema: postrider; Owner: postrider_owner
 --
 
@@ -6886,6 +7608,59 @@ UNION ALL
      JOIN postrider.notification o ON (((o.id = c.outbox_id) AND (o.at = c.outbox_at))));
 
 ALTER TABLE postrider.notification_timeline OWNER TO postrider_owner;
+
+--
+-- Name: operator_session; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.operator_session (
+    hash bytea NOT NULL,
+    operator text NOT NULL,
+    address text NOT NULL,
+    agent text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    seen_at timestamp with time zone DEFAULT now() NOT NULL,
+    idle interval NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    ended_why text,
+    CONSTRAINT operator_session_hash_check CHECK ((octet_length(hash) = 32))
+);
+
+ALTER TABLE postrider.operator_session OWNER TO postrider_owner;
+
+--
+-- Name: operator_token; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.operator_token (
+    id bigint NOT NULL,
+    hash bytea NOT NULL,
+    operator text NOT NULL,
+    role text NOT NULL,
+    label text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    revoked_at timestamp with time zone,
+    used_at timestamp with time zone,
+    CONSTRAINT operator_token_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT operator_token_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'approver'::text, 'admin'::text])))
+);
+
+ALTER TABLE postrider.operator_token OWNER TO postrider_owner;
+
+--
+-- Name: operator_token_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.operator_token ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.operator_token_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 --
 -- Name: payment_history; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -7243,6 +8018,20 @@ CREATE VIEW postrider.payment_status AS
 ALTER TABLE postrider.payment_status OWNER TO postrider_owner;
 
 --
+-- Name: permission; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.permission (
+    action text NOT NULL,
+    role text NOT NULL,
+    four_eyes boolean DEFAULT false NOT NULL,
+    says text NOT NULL,
+    CONSTRAINT permission_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'approver'::text, 'admin'::text])))
+);
+
+ALTER TABLE postrider.permission OWNER TO postrider_owner;
+
+--
 -- Name: priority_rule; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -7538,6 +8327,27 @@ ALTER TABLE ONLY postrider.alert
     ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
 
 --
+-- Name: audit_chain audit_chain_audit_id_key; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.audit_chain
+    ADD CONSTRAINT audit_chain_audit_id_key UNIQUE (audit_id);
+
+--
+-- Name: audit_chain audit_chain_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.audit_chain
+    ADD CONSTRAINT audit_chain_pkey PRIMARY KEY (n);
+
+--
+-- Name: audit_head audit_head_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.audit_head
+    ADD CONSTRAINT audit_head_pkey PRIMARY KEY (one);
+
+--
 -- Name: audit audit_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -7706,11 +8516,46 @@ ALTER TABLE ONLY postrider.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (seq);
 
 --
+-- Name: login_try login_try_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.login_try
+    ADD CONSTRAINT login_try_pkey PRIMARY KEY (key);
+
+--
 -- Name: merchant merchant_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
 ALTER TABLE ONLY postrider.merchant
     ADD CONSTRAINT merchant_pkey PRIMARY KEY (id);
+
+--
+-- Name: operator operator_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.operator
+    ADD CONSTRAINT operator_pkey PRIMARY KEY (name);
+
+--
+-- Name: operator_session operator_session_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.operator_session
+    ADD CONSTRAINT operator_session_pkey PRIMARY KEY (hash);
+
+--
+-- Name: operator_token operator_token_hash_key; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.operator_token
+    ADD CONSTRAINT operator_token_hash_key UNIQUE (hash);
+
+--
+-- Name: operator_token operator_token_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.operator_token
+    ADD CONSTRAINT operator_token_pkey PRIMARY KEY (id);
 
 --
 -- Name: outcome_rule outcome_rule_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -7746,6 +8591,13 @@ ALTER TABLE ONLY postrider.payment_history
 
 ALTER TABLE ONLY postrider.payment
     ADD CONSTRAINT payment_pkey PRIMARY KEY (id);
+
+--
+-- Name: permission permission_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.permission
+    ADD CONSTRAINT permission_pkey PRIMARY KEY (action);
 
 --
 -- Name: priority_rule priority_rule_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -7898,6 +8750,30 @@ CREATE INDEX attempt_outbox_id_idx ON ONLY postrider.attempt USING btree (outbox
 CREATE INDEX attempt_default_outbox_id_idx ON postrider.attempt_default USING btree (outbox_id);
 
 --
+-- Name: audit_action_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX audit_action_idx ON postrider.audit USING btree (action, id);
+
+--
+-- Name: audit_actor_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX audit_actor_idx ON postrider.audit USING btree (actor, id);
+
+--
+-- Name: audit_order_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX audit_order_idx ON postrider.audit USING btree (merchant_id, order_no) WHERE (order_no IS NOT NULL);
+
+--
+-- Name: audit_subject_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX audit_subject_idx ON postrider.audit USING btree (subject, id);
+
+--
 -- Name: call_due_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
@@ -8022,6 +8898,24 @@ CREATE INDEX job_due_idx ON postrider.job USING btree (endpoint, class, due, seq
 --
 
 CREATE INDEX job_outbox_id_idx ON postrider.job USING btree (outbox_id);
+
+--
+-- Name: login_try_since_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX login_try_since_idx ON postrider.login_try USING btree (since);
+
+--
+-- Name: operator_session_expires_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX operator_session_expires_at_idx ON postrider.operator_session USING btree (expires_at);
+
+--
+-- Name: operator_session_operator_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX operator_session_operator_idx ON postrider.operator_session USING btree (operator) WHERE (ended_at IS NULL);
 
 --
 -- Name: outbox_class_tx_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
@@ -8276,6 +9170,54 @@ ALTER INDEX postrider.outbox_merchant_id_order_no_idx ATTACH PARTITION postrider
 ALTER INDEX postrider.outbox_notify_id_idx ATTACH PARTITION postrider.outbox_default_notify_id_idx;
 
 --
+-- Name: audit audit_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER audit_before BEFORE INSERT ON postrider.audit FOR EACH ROW EXECUTE FUNCTION postrider.audit_before();
+
+ALTER TABLE postrider.audit ENABLE ALWAYS TRIGGER audit_before;
+
+--
+-- Name: audit_chain audit_chain_kept; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER audit_chain_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON postrider.audit_chain FOR EACH STATEMENT EXECUTE FUNCTION postrider.guard_history();
+
+ALTER TABLE postrider.audit_chain ENABLE ALWAYS TRIGGER audit_chain_kept;
+
+--
+-- Name: audit audit_chained; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE CONSTRAINT TRIGGER audit_chained AFTER INSERT ON postrider.audit DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION postrider.audit_after();
+
+ALTER TABLE postrider.audit ENABLE ALWAYS TRIGGER audit_chained;
+
+--
+-- Name: audit_head audit_head_kept; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER audit_head_kept BEFORE INSERT OR DELETE OR UPDATE ON postrider.audit_head FOR EACH ROW EXECUTE FUNCTION postrider.audit_head_before();
+
+ALTER TABLE postrider.audit_head ENABLE ALWAYS TRIGGER audit_head_kept;
+
+--
+-- Name: audit_head audit_head_there; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER audit_head_there BEFORE TRUNCATE ON postrider.audit_head FOR EACH STATEMENT EXECUTE FUNCTION postrider.guard_history();
+
+ALTER TABLE postrider.audit_head ENABLE ALWAYS TRIGGER audit_head_there;
+
+--
+-- Name: audit audit_kept; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER audit_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON postrider.audit FOR EACH STATEMENT EXECUTE FUNCTION postrider.guard_history();
+
+ALTER TABLE postrider.audit ENABLE ALWAYS TRIGGER audit_kept;
+
+--
 -- Name: channel channel_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
 --
 
@@ -8316,6 +9258,12 @@ CREATE TRIGGER merchant_before BEFORE INSERT OR UPDATE OF id, shard ON postrider
 --
 
 CREATE TRIGGER merchant_check BEFORE INSERT OR UPDATE OF email ON postrider.merchant FOR EACH ROW EXECUTE FUNCTION postrider.merchant_check();
+
+--
+-- Name: operator operator_kept; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER operator_kept BEFORE DELETE OR TRUNCATE ON postrider.operator FOR EACH STATEMENT EXECUTE FUNCTION postrider.guard_history();
 
 --
 -- Name: payment payment_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
@@ -8452,6 +9400,20 @@ ALTER TABLE ONLY postrider.heartbeat
     ADD CONSTRAINT heartbeat_session_fkey FOREIGN KEY (session) REFERENCES postrider.session(id);
 
 --
+-- Name: operator_session operator_session_operator_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.operator_session
+    ADD CONSTRAINT operator_session_operator_fkey FOREIGN KEY (operator) REFERENCES postrider.operator(name);
+
+--
+-- Name: operator_token operator_token_operator_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.operator_token
+    ADD CONSTRAINT operator_token_operator_fkey FOREIGN KEY (operator) REFERENCES postrider.operator(name);
+
+--
 -- Name: refund refund_payment_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -8524,10 +9486,78 @@ GRANT ALL ON FUNCTION postrider.alert_take(most integer) TO postrider_dead_lette
 REVOKE ALL ON FUNCTION postrider.apply_evidence(payment_id bigint, refund_id bigint, source text, evidence jsonb, event_id text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION arg_id(a jsonb, key text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.arg_id(a jsonb, key text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION arg_text(a jsonb, key text, most integer, needed boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.arg_text(a jsonb, key text, most integer, needed boolean) FROM PUBLIC;
+
+--
+-- Name: FUNCTION args_check(a jsonb, VARIADIC known text[]); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.args_check(a jsonb, VARIADIC known text[]) FROM PUBLIC;
+
+--
 -- Name: FUNCTION audit_add(who text, action text, subject text, reason text, detail jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.audit_add(who text, action text, subject text, reason text, detail jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION audit_after(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.audit_after() FROM PUBLIC;
+
+--
+-- Name: FUNCTION audit_before(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.audit_before() FROM PUBLIC;
+
+--
+-- Name: FUNCTION audit_end(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.audit_end() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.audit_end() TO postrider_console;
+
+--
+-- Name: FUNCTION audit_entries(after bigint, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.audit_entries(after bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.audit_entries(after bigint, most integer) TO postrider_console;
+
+--
+-- Name: FUNCTION audit_field(value text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.audit_field(value text) FROM PUBLIC;
+
+--
+-- Name: TABLE audit; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.audit TO postrider_console;
+
+--
+-- Name: FUNCTION audit_hash(n bigint, former bytea, a postrider.audit); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.audit_hash(n bigint, former bytea, a postrider.audit) FROM PUBLIC;
+
+--
+-- Name: FUNCTION audit_head_before(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.audit_head_before() FROM PUBLIC;
 
 --
 -- Name: FUNCTION before_ms(started_us bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -9324,6 +10354,12 @@ REVOKE ALL ON FUNCTION postrider.key_sign(who text, id bigint, signing bytea) FR
 GRANT ALL ON FUNCTION postrider.key_sign(who text, id bigint, signing bytea) TO postrider_console;
 
 --
+-- Name: FUNCTION login_count(key text, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.login_count(key text, most integer) FROM PUBLIC;
+
+--
 -- Name: FUNCTION merchant_add(who text, id text, tier text, email text, url text, secret bytea, settings jsonb, endpoint_name text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -9394,6 +10430,107 @@ GRANT ALL ON FUNCTION postrider.observe_heartbeats(self uuid) TO postrider_sched
 
 REVOKE ALL ON FUNCTION postrider.open_session(address text, OUT id uuid, OUT lock_key bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.open_session(address text, OUT id uuid, OUT lock_key bigint) TO postrider_scheduler;
+
+--
+-- Name: FUNCTION operator_add(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_add(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.operator_add(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION operator_admins(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_admins() FROM PUBLIC;
+
+--
+-- Name: FUNCTION operator_disable(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_disable(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.operator_disable(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION operator_enable(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_enable(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.operator_enable(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION operator_json(o postrider.operator); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_json(o postrider.operator) FROM PUBLIC;
+
+--
+-- Name: FUNCTION operator_locked(name text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_locked(name text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION operator_login_begin(name text, address text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_login_begin(name text, address text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.operator_login_begin(name text, address text) TO postrider_console;
+
+--
+-- Name: FUNCTION operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s integer, absolute_s integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s integer, absolute_s integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s integer, absolute_s integer) TO postrider_console;
+
+--
+-- Name: FUNCTION operator_password(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_password(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.operator_password(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION operator_role(role text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_role(role text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION operator_secret(name text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_secret(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.operator_secret(name text) TO postrider_console;
+
+--
+-- Name: FUNCTION operator_session_check(hash bytea); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_session_check(hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.operator_session_check(hash bytea) TO postrider_console;
+
+--
+-- Name: FUNCTION operator_session_end(hash bytea); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_session_end(hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.operator_session_end(hash bytea) TO postrider_console;
+
+--
+-- Name: FUNCTION operator_set(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_set(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.operator_set(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION operator_token_check(hash bytea); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_token_check(hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.operator_token_check(hash bytea) TO postrider_console;
 
 --
 -- Name: FUNCTION order_refuse(order_no text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -9527,6 +10664,12 @@ GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_dead_l
 
 REVOKE ALL ON FUNCTION postrider.payments_upkeep(session uuid, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.payments_upkeep(session uuid, most integer) TO postrider_gateway_scheduler;
+
+--
+-- Name: FUNCTION person_check(who text, action text, needed boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.person_check(who text, action text, needed boolean) FROM PUBLIC;
 
 --
 -- Name: FUNCTION person_reason(p postrider.payment, k postrider.call, answer text, verdict text, step text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -9668,6 +10811,12 @@ GRANT ALL ON FUNCTION postrider.retention_step(retention interval, OUT dropped t
 REVOKE ALL ON FUNCTION postrider.retry_ok(retry text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION role_rank(role text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.role_rank(role text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION scaled(ms bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -9678,6 +10827,12 @@ REVOKE ALL ON FUNCTION postrider.scaled(ms bigint) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION postrider.session_connected(lock_key bigint, pid integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION sessions_end(operator text, why text, spared bytea); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.sessions_end(operator text, why text, spared bytea) FROM PUBLIC;
 
 --
 -- Name: FUNCTION status_of(p postrider.payment); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -9750,6 +10905,20 @@ GRANT ALL ON FUNCTION postrider.task_resolve(who text, task_no text, action text
 --
 
 REVOKE ALL ON FUNCTION postrider.time_of_us(us text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION token_create(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.token_create(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.token_create(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION token_revoke(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.token_revoke(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.token_revoke(who text, a jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -9964,12 +11133,6 @@ GRANT SELECT ON TABLE postrider.attempt_log TO postrider_app;
 GRANT SELECT ON TABLE postrider.attempt_log TO postrider_console;
 
 --
--- Name: TABLE audit; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT ON TABLE postrider.audit TO postrider_console;
-
---
 -- Name: TABLE call_session; Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -10174,6 +11337,12 @@ GRANT SELECT ON TABLE postrider.payment_evidence TO postrider_console;
 
 GRANT SELECT ON TABLE postrider.payment_status TO postrider_app;
 GRANT SELECT ON TABLE postrider.payment_status TO postrider_console;
+
+--
+-- Name: TABLE permission; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.permission TO postrider_console;
 
 --
 -- Name: TABLE priority_rule; Type: ACL; Schema: postrider; Owner: postrider_owner
