@@ -12,6 +12,20 @@ CREATE SCHEMA postrider;
 ALTER SCHEMA postrider OWNER TO postrider_owner;
 
 --
+-- Name: task_said; Type: TYPE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TYPE postrider.task_said AS (
+	outcome text,
+	code text,
+	message text,
+	result jsonb,
+	retry_in interval
+);
+
+ALTER TYPE postrider.task_said OWNER TO postrider_owner;
+
+--
 -- Name: acquire_shards(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -544,6 +558,7 @@ CREATE TABLE postrider.call (
     close_wanted boolean DEFAULT false NOT NULL,
     settle_at timestamp with time zone,
     born timestamp with time zone DEFAULT now() NOT NULL,
+    verify boolean DEFAULT false NOT NULL,
     CONSTRAINT call_check CHECK (((due IS NULL) = (lease_until IS NOT NULL))),
     CONSTRAINT call_check1 CHECK ((class =
 CASE
@@ -681,6 +696,29 @@ CREATE FUNCTION postrider.call_follow(c postrider.channel, p postrider.payment, 
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     AS $$
+BEGIN
+    IF k.verify AND p.state IN ('succeeded', 'failed', 'cancelled') THEN          -- who asked looks at the answer, or asks again
+        IF result #>> '{evidence,action}' = 'stop_channel' THEN
+            PERFORM postrider.channel_stop(c, result -> 'evidence');
+        END IF;
+        DELETE FROM postrider.call AS x WHERE x.id = k.id;
+        next := 'none: verified';
+        RETURN;
+    END IF;
+    SELECT f.next, f.next_in INTO next, next_in FROM postrider.call_follow_open(c, p, k, verdict, result) AS f;
+END $$;
+
+ALTER FUNCTION postrider.call_follow(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) OWNER TO postrider_owner;
+
+--
+-- Name: call_follow_open(postrider.channel, postrider.payment, postrider.call, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_follow_open(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
 DECLARE
     e CONSTANT jsonb := result -> 'evidence';
     explicit CONSTANT boolean := e ->> 'status' IN ('PENDING', 'NOT_FOUND', 'FAILED');
@@ -733,7 +771,7 @@ BEGIN
     WHERE x.id = k.id RETURNING x.operation INTO next;
 END $$;
 
-ALTER FUNCTION postrider.call_follow(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) OWNER TO postrider_owner;
+ALTER FUNCTION postrider.call_follow_open(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) OWNER TO postrider_owner;
 
 --
 -- Name: call_put(postrider.payment, bigint, text, interval, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -808,6 +846,24 @@ CREATE FUNCTION postrider.call_refuse(c postrider.channel, p postrider.payment, 
     SET enable_seqscan TO 'off'
     AS $$
 BEGIN
+    IF k.verify AND k.operation = 'query' AND p.state IN ('succeeded', 'failed', 'cancelled') AND 'query' = ANY (c.operations) THEN
+        RETURN CASE WHEN c.state <> 'active' THEN 'channel ' || c.state END;
+    END IF;
+    RETURN postrider.call_refuse_open(c, p, r, k);
+END $$;
+
+ALTER FUNCTION postrider.call_refuse(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) OWNER TO postrider_owner;
+
+--
+-- Name: call_refuse_open(postrider.channel, postrider.payment, postrider.refund, postrider.call); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_refuse_open(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
     IF k.refund_id IS NULL AND p.state IN ('succeeded', 'failed', 'cancelled') OR k.refund_id IS NOT NULL AND r.state NOT IN ('created', 'processing') THEN
         DELETE FROM postrider.call AS x WHERE x.id = k.id;
         RETURN CASE WHEN k.refund_id IS NULL THEN 'payment final' ELSE 'refund final' END;
@@ -838,7 +894,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
-ALTER FUNCTION postrider.call_refuse(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) OWNER TO postrider_owner;
+ALTER FUNCTION postrider.call_refuse_open(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) OWNER TO postrider_owner;
 
 --
 -- Name: call_session_beat(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1677,10 +1733,10 @@ $_$;
 ALTER FUNCTION postrider.check_notifications(since timestamp with time zone) OWNER TO postrider_owner;
 
 --
--- Name: check_payments(timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+-- Name: check_open_payments(timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE FUNCTION postrider.check_payments(since timestamp with time zone) RETURNS TABLE(name text, kind text, broken bigint, detail text)
+CREATE FUNCTION postrider.check_open_payments(since timestamp with time zone) RETURNS TABLE(name text, kind text, broken bigint, detail text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -1722,6 +1778,28 @@ CREATE FUNCTION postrider.check_payments(since timestamp with time zone) RETURNS
     UNION ALL
     SELECT 'webhook_waits', 'lag', count(*), 'webhooks kept for two minutes, neither applied nor a task'
     FROM postrider.webhook AS w WHERE w.state IN ('failed', 'orphan') AND w.received_at < clock_timestamp() - interval '2 min'
+$_$;
+
+ALTER FUNCTION postrider.check_open_payments(since timestamp with time zone) OWNER TO postrider_owner;
+
+--
+-- Name: check_payments(timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.check_payments(since timestamp with time zone) RETURNS TABLE(name text, kind text, broken bigint, detail text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT o.name, o.kind, o.broken - CASE o.name WHEN 'call_of_ended' THEN (SELECT count(*) FROM postrider.call AS k
+               WHERE k.verify AND k.refund_id IS NULL AND EXISTS (SELECT FROM postrider.payment AS p WHERE p.id = k.payment_id
+               AND p.state NOT IN ('created', 'processing'))) ELSE 0 END, o.detail
+    FROM postrider.check_open_payments($1) AS o
+    UNION ALL
+    SELECT 'task_stuck', 'lag', count(*), 'tasks with one worker for longer than the lock''s ten minutes and a sweep'
+    FROM postrider.task AS t WHERE t.state = 'PROCESSING' AND t.locked_at < clock_timestamp() - interval '11 min'
+    UNION ALL
+    SELECT 'task_waits', 'lag', count(*), 'tasks that have been due for ten minutes and nobody has claimed'
+    FROM postrider.task AS t WHERE t.state IN ('WAITING', 'RETRY') AND t.next_run_at < clock_timestamp() - interval '10 min'
 $_$;
 
 ALTER FUNCTION postrider.check_payments(since timestamp with time zone) OWNER TO postrider_owner;
@@ -4503,6 +4581,7 @@ CREATE FUNCTION postrider.payment_hook(p postrider.payment, hook text, fed jsonb
 DECLARE
     code text;
     message text;
+    number text;
 BEGIN
     BEGIN
         IF NOT EXISTS (SELECT FROM pg_proc AS f WHERE f.oid = to_regprocedure(hook || '(jsonb)') AND f.prosecdef) THEN
@@ -4511,8 +4590,10 @@ BEGIN
         EXECUTE format('SELECT %s($1)', split_part(to_regprocedure(hook || '(jsonb)')::text, '(', 1)) USING fed;
     EXCEPTION WHEN OTHERS THEN
         GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
-        PERFORM postrider.task_open('settlement_writeback', p.id::text, 'WAITING', 'callback_failure', p.merchant_id, p.order_no, p.id,
-                                    code, message, fed);
+        number := postrider.task_open('settlement_writeback', p.id::text, 'WAITING', 'callback_failure', p.merchant_id, p.order_no, p.id,
+                                      code, message, jsonb_build_object('events', jsonb_build_array(fed)));
+        UPDATE postrider.task AS t SET request = jsonb_set(t.request, '{events}', t.request -> 'events' || fed)
+        WHERE t.task_no = number AND jsonb_typeof(t.request -> 'events') = 'array' AND NOT t.request -> 'events' @> jsonb_build_array(fed);
     END;
 END $_$;
 
@@ -4630,6 +4711,19 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.payment_poll(who text, payment_id bigint, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: payment_stands(postrider.payment, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_stands(p postrider.payment, said text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT lower($2) IN (p.state, postrider.status_of(p)) AND p.state NOT IN ('created', 'processing')
+$_$;
+
+ALTER FUNCTION postrider.payment_stands(p postrider.payment, said text) OWNER TO postrider_owner;
 
 --
 -- Name: payment_tell(postrider.payment, bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -5849,14 +5943,133 @@ CREATE FUNCTION postrider.task_after() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+DECLARE
+    incident jsonb := '{}';
 BEGIN
+    IF TG_OP = 'UPDATE' AND OLD.state = 'PROCESSING' AND NEW.state = 'WAITING' THEN
+        incident := jsonb_build_object('incident', jsonb_build_object('owner', OLD.lock_owner, 'session', OLD.lock_session,
+            'locked_at', postrider.json_time(OLD.locked_at), 'held_s', floor(extract(epoch FROM clock_timestamp() - OLD.locked_at))));
+    END IF;
     INSERT INTO postrider.task_log (task_id, from_state, to_state, who, reason, detail)
     VALUES (NEW.id, CASE WHEN TG_OP = 'UPDATE' THEN OLD.state ELSE '' END, NEW.state, NEW.moved_by, NEW.move_reason,
-            jsonb_strip_nulls(jsonb_build_object('error_code', NEW.last_error_code, 'retry_count', NEW.retry_count, 'conclusion', NEW.conclusion)));
+            jsonb_strip_nulls(jsonb_build_object('error_code', NEW.last_error_code, 'error_message', NEW.last_error_message,
+                'retry_count', NEW.retry_count, 'conclusion', NEW.conclusion)) || incident);
     RETURN NULL;
 END $$;
 
 ALTER FUNCTION postrider.task_after() OWNER TO postrider_owner;
+
+--
+-- Name: task_ask(postrider.payment, postrider.refund); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_ask(p postrider.payment, r postrider.refund) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    c postrider.channel;
+BEGIN
+    SELECT x.* INTO c FROM postrider.channel AS x WHERE x.no = p.channel_no;
+    IF NOT (CASE WHEN r.id IS NULL THEN 'query' ELSE 'query_refund' END) = ANY (c.operations) THEN
+        RETURN 'CANNOT_ASK';
+    ELSIF c.state <> 'active' THEN
+        RETURN 'CHANNEL_' || upper(c.state);
+    ELSIF EXISTS (SELECT FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NOT DISTINCT FROM r.id AND (k.due IS NULL OR k.class = 0)) THEN
+        RETURN 'CALL_UNDER_WAY';
+    END IF;
+    PERFORM postrider.call_put(p, r.id, CASE WHEN r.id IS NULL THEN 'query' ELSE 'query_refund' END, interval '0', 'task');
+    UPDATE postrider.call AS k SET verify = true
+    WHERE r.id IS NULL AND k.payment_id = p.id AND k.refund_id IS NULL AND p.state NOT IN ('created', 'processing');
+    RETURN NULL;
+END $$;
+
+ALTER FUNCTION postrider.task_ask(p postrider.payment, r postrider.refund) OWNER TO postrider_owner;
+
+--
+-- Name: task; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.task (
+    id bigint NOT NULL,
+    task_no text NOT NULL,
+    biz_type text NOT NULL,
+    biz_id text NOT NULL,
+    merchant_id text,
+    order_no text,
+    payment_id bigint,
+    source text NOT NULL,
+    difference_id bigint,
+    state text NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    retry_limit integer DEFAULT 10 NOT NULL,
+    next_run_at timestamp with time zone,
+    last_run_at timestamp with time zone,
+    last_error_code text,
+    last_error_message text,
+    request jsonb DEFAULT '{}'::jsonb NOT NULL,
+    result jsonb DEFAULT '{}'::jsonb NOT NULL,
+    lock_owner text,
+    lock_token uuid,
+    locked_at timestamp with time zone,
+    moved_by text NOT NULL,
+    move_reason text DEFAULT ''::text NOT NULL,
+    closed_by text,
+    conclusion text,
+    before jsonb,
+    after jsonb,
+    follows text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    lock_session uuid,
+    CONSTRAINT task_biz_id_check CHECK (((length(biz_id) >= 1) AND (length(biz_id) <= 128))),
+    CONSTRAINT task_biz_type_check CHECK ((biz_type ~ '^[a-z0-9_]{1,64}$'::text)),
+    CONSTRAINT task_source_check CHECK ((source = ANY (ARRAY['callback_failure'::text, 'difference'::text, 'person'::text, 'inspection'::text, 'application'::text])))
+);
+
+ALTER TABLE postrider.task OWNER TO postrider_owner;
+
+--
+-- Name: task_asks(postrider.task, postrider.payment, postrider.refund, interval); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_asks(t postrider.task, p postrider.payment, r postrider.refund, retry_in interval) RETURNS postrider.task_said
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    no CONSTANT text := postrider.task_ask(p, r);
+BEGIN
+    RETURN CASE WHEN no = 'CANNOT_ASK' THEN postrider.task_say('person', no, 'the channel has no operation query')
+                WHEN no IS NOT NULL THEN postrider.task_say('retry', no, 'the channel is not asked now', NULL, retry_in)
+                ELSE postrider.task_say('retry', 'ASKED', 'the channel was asked again',
+                         jsonb_build_object('asked_at', clock_timestamp(), 'asks', coalesce((t.result ->> 'asks')::int, 0) + 1),
+                         CASE WHEN t.result ? 'asks' THEN retry_in ELSE least(retry_in, postrider.scaled(10000)) END) END;
+END $$;
+
+ALTER FUNCTION postrider.task_asks(t postrider.task, p postrider.payment, r postrider.refund, retry_in interval) OWNER TO postrider_owner;
+
+--
+-- Name: task_callback(postrider.task, interval); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_callback(t postrider.task, retry_in interval) RETURNS postrider.task_said
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    ended record;
+BEGIN
+    SELECT w.state, w.result INTO ended FROM postrider.webhook_redrive(split_part(t.biz_id, ':', 2)::bigint) AS w;
+    RETURN CASE WHEN ended.state IN ('applied', 'ignored') THEN postrider.task_say('success', 'APPLIED', NULL, jsonb_build_object('result', ended.result))
+                WHEN ended.result LIKE '%orphan%' THEN postrider.task_say('person', 'ORDER_NOT_FOUND', ended.result)
+                ELSE postrider.task_say('retry', 'NOT_APPLIED', ended.result, NULL, retry_in) END;
+END $$;
+
+ALTER FUNCTION postrider.task_callback(t postrider.task, retry_in interval) OWNER TO postrider_owner;
 
 --
 -- Name: task_close(text, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -5896,6 +6109,8 @@ CREATE FUNCTION postrider.task_done(biz_type text, biz_id text, code text, resul
 DECLARE
     task bigint;
 BEGIN
+    UPDATE postrider.task AS t SET state = 'WAITING', moved_by = 'postrider', move_reason = code, updated_at = now()
+    WHERE t.biz_type = biz_type AND t.biz_id = biz_id AND t.state = 'RETRY';
     UPDATE postrider.task AS t SET state = 'PROCESSING', moved_by = 'postrider', move_reason = code, updated_at = now()
     WHERE t.biz_type = biz_type AND t.biz_id = biz_id AND t.state = 'WAITING' RETURNING t.id INTO task;
     IF FOUND THEN
@@ -5908,46 +6123,104 @@ END $$;
 ALTER FUNCTION postrider.task_done(biz_type text, biz_id text, code text, result jsonb) OWNER TO postrider_owner;
 
 --
--- Name: task; Type: TABLE; Schema: postrider; Owner: postrider_owner
+-- Name: task_end(postrider.task, text, text, text, jsonb, interval); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE TABLE postrider.task (
-    id bigint NOT NULL,
-    task_no text NOT NULL,
-    biz_type text NOT NULL,
-    biz_id text NOT NULL,
-    merchant_id text,
-    order_no text,
-    payment_id bigint,
-    source text NOT NULL,
-    difference_id bigint,
-    state text NOT NULL,
-    retry_count integer DEFAULT 0 NOT NULL,
-    retry_limit integer DEFAULT 10 NOT NULL,
-    next_run_at timestamp with time zone,
-    last_run_at timestamp with time zone,
-    last_error_code text,
-    last_error_message text,
-    request jsonb DEFAULT '{}'::jsonb NOT NULL,
-    result jsonb DEFAULT '{}'::jsonb NOT NULL,
-    lock_owner text,
-    lock_token uuid,
-    locked_at timestamp with time zone,
-    moved_by text NOT NULL,
-    move_reason text DEFAULT ''::text NOT NULL,
-    closed_by text,
-    conclusion text,
-    before jsonb,
-    after jsonb,
-    follows text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT task_biz_id_check CHECK (((length(biz_id) >= 1) AND (length(biz_id) <= 128))),
-    CONSTRAINT task_biz_type_check CHECK ((biz_type ~ '^[a-z0-9_]{1,64}$'::text)),
-    CONSTRAINT task_source_check CHECK ((source = ANY (ARRAY['callback_failure'::text, 'difference'::text, 'person'::text, 'inspection'::text, 'application'::text])))
-);
+CREATE FUNCTION postrider.task_end(t postrider.task, outcome text, code text, message text, result jsonb, retry_in interval) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    tries CONSTANT int := t.retry_count + (outcome = 'retry')::int;
+    ended CONSTANT text := CASE WHEN outcome = 'success' THEN 'SUCCESS' WHEN outcome = 'person' THEN 'MANUAL'
+                                WHEN outcome = 'retry' AND tries >= t.retry_limit THEN 'FAILED' ELSE 'RETRY' END;
+BEGIN
+    UPDATE postrider.task AS x
+    SET state = ended, retry_count = tries, next_run_at = CASE ended WHEN 'RETRY' THEN clock_timestamp() + coalesce(retry_in, interval '1 h') END,
+        last_error_code = left($3, 64), last_error_message = left($4, 500), result = x.result || coalesce($5, '{}'), lock_owner = NULL,
+        lock_session = NULL, lock_token = NULL, locked_at = NULL, moved_by = coalesce(t.lock_owner, 'compensator'),
+        move_reason = left(coalesce($3, ''), 500), updated_at = now()
+    WHERE x.id = t.id;
+    IF ended = 'FAILED' THEN
+        UPDATE postrider.task AS x SET state = 'MANUAL', move_reason = 'RETRIES_EXHAUSTED', updated_at = now() WHERE x.id = t.id;
+        RETURN 'MANUAL';
+    END IF;
+    RETURN ended;
+END $_$;
 
-ALTER TABLE postrider.task OWNER TO postrider_owner;
+ALTER FUNCTION postrider.task_end(t postrider.task, outcome text, code text, message text, result jsonb, retry_in interval) OWNER TO postrider_owner;
+
+--
+-- Name: task_facts(postrider.task); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_facts(t postrider.task) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+    SELECT jsonb_build_object('task_no', t.task_no, 'kind', t.biz_type, 'object', t.biz_id, 'merchant_id', t.merchant_id, 'order_no', t.order_no,
+        'source', t.source, 'tries', t.retry_count, 'created_at', postrider.json_time(t.created_at), 'given', t.request,
+        'payment', o.payments -> -1, 'payments', o.payments,
+        'fulfilment', (SELECT f.state FROM postrider.fulfilment AS f WHERE f.merchant_id = t.merchant_id AND f.order_no = t.order_no))
+    FROM (SELECT coalesce(jsonb_agg(postrider.payment_json(p) ORDER BY p.state = 'succeeded', p.id), '[]') AS payments
+          FROM (SELECT * FROM postrider.payment AS x WHERE x.id = t.payment_id
+                UNION SELECT * FROM postrider.payment AS x WHERE t.payment_id IS NULL AND x.merchant_id = t.merchant_id AND x.order_no = t.order_no) AS p) AS o
+$$;
+
+ALTER FUNCTION postrider.task_facts(t postrider.task) OWNER TO postrider_owner;
+
+--
+-- Name: task_for_difference(bigint, text, text, text, text, text, bigint, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_for_difference(difference_id bigint, biz_type text, biz_id text, state text, merchant_id text, order_no text, payment_id bigint, code text, message text, request jsonb) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    number CONSTANT text := postrider.task_open($2, $3, $4, 'difference', $5, $6, $7, $8, $9, $10);
+BEGIN
+    UPDATE postrider.task AS t SET difference_id = $1 WHERE t.task_no = number AND t.difference_id IS NULL;
+    RETURN number;
+END $_$;
+
+ALTER FUNCTION postrider.task_for_difference(difference_id bigint, biz_type text, biz_id text, state text, merchant_id text, order_no text, payment_id bigint, code text, message text, request jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: task_held(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_held(token uuid) RETURNS postrider.task
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    t postrider.task;
+BEGIN
+    SELECT x.* INTO t FROM postrider.task AS x WHERE x.lock_token = $1 AND x.state = 'PROCESSING' FOR NO KEY UPDATE;
+    RETURN t;
+END $_$;
+
+ALTER FUNCTION postrider.task_held(token uuid) OWNER TO postrider_owner;
+
+--
+-- Name: task_key_of(postrider.task); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_key_of(t postrider.task) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT encode(sha256(convert_to(string_agg(octet_length(p.part) || ':' || p.part, '' ORDER BY p.at), 'UTF8')), 'hex')
+    FROM unnest(ARRAY['TASK', coalesce(t.merchant_id, ''), coalesce(t.order_no, ''), t.biz_type, t.biz_id,
+                      coalesce(t.request #>> '{events,-1,version}', '')]) WITH ORDINALITY AS p (part, at)
+$$;
+
+ALTER FUNCTION postrider.task_key_of(t postrider.task) OWNER TO postrider_owner;
 
 --
 -- Name: task_locked(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -5969,6 +6242,84 @@ BEGIN
 END $_$;
 
 ALTER FUNCTION postrider.task_locked(task_no text) OWNER TO postrider_owner;
+
+--
+-- Name: task_look(postrider.task, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_look(t postrider.task, handler text, OUT state text, OUT code text, OUT message text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    p postrider.payment;
+    w postrider.webhook;
+    paid record;
+BEGIN
+    state := 'MANUAL';
+    IF handler IS NULL OR handler = 'person' THEN
+        code := CASE WHEN handler IS NULL OR t.biz_type = 'delivery' THEN 'NO_HANDLER' ELSE 'FOR_A_PERSON' END;
+        message := 'no handler is configured for ' || t.biz_type;
+        RETURN;
+    ELSIF t.retry_count >= t.retry_limit THEN
+        state := 'FAILED';
+        code := 'RETRIES_EXHAUSTED';
+        message := 'its workers were lost ' || t.retry_count || ' times';
+        RETURN;
+    ELSIF handler = 'callback' THEN
+        SELECT x.* INTO w FROM postrider.webhook AS x
+        WHERE x.id = CASE WHEN t.biz_id ~ '^webhook:[0-9]{1,18}$' THEN split_part(t.biz_id, ':', 2)::bigint END;
+        IF w.id IS NULL OR EXISTS (SELECT FROM jsonb_array_elements(w.items) AS i (value) WHERE coalesce(i.value #>> '{evidence,object}', 'none') <> 'none'
+                                   AND postrider.evidence_payment(w.channel_no, i.value -> 'evidence') IS NULL) THEN
+            code := 'ORDER_NOT_FOUND';
+            message := 'the webhook names no order that is known';
+            RETURN;
+        END IF;
+        state := CASE WHEN w.state IN ('applied', 'ignored') THEN 'SUCCESS' END;
+    ELSIF t.payment_id IS NOT NULL OR t.order_no IS NOT NULL THEN
+        SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = t.payment_id;
+        SELECT bool_or(x.state = 'succeeded' AND x.captured_minor > x.refunded_minor) AS now, bool_or(x.state IN ('created', 'processing')) AS maybe,
+               bool_or(x.refunded_minor > 0) AS back, count(*) > 0 AS known
+        INTO paid FROM postrider.payment AS x WHERE x.merchant_id = t.merchant_id AND x.order_no = t.order_no;
+        IF p.id IS NULL AND (t.payment_id IS NOT NULL OR NOT paid.known) THEN
+            code := 'ORDER_NOT_FOUND';
+            message := 'there is no such order';
+            RETURN;
+        END IF;
+        IF t.biz_type = 'delivery' AND NOT EXISTS (SELECT FROM postrider.fulfilment AS f WHERE f.merchant_id = t.merchant_id AND f.order_no = t.order_no
+                                                   AND f.state = 'delivered') AND NOT coalesce(paid.now, false) THEN
+            state := CASE WHEN paid.maybe THEN 'WAIT' ELSE 'MANUAL' END;
+            code := CASE WHEN paid.maybe THEN 'NOT_PAID_YET' WHEN paid.back THEN 'ORDER_REFUNDED' ELSE 'ORDER_NOT_PAID' END;
+            message := 'what is not paid is not delivered';
+            RETURN;
+        END IF;
+        state := CASE
+            WHEN t.biz_type = 'delivery' THEN (SELECT 'SUCCESS' FROM postrider.fulfilment AS f
+                WHERE f.merchant_id = t.merchant_id AND f.order_no = t.order_no AND f.state = 'delivered')
+            WHEN handler = 'repair' AND CASE WHEN t.request ? 'channel_state' THEN postrider.payment_stands(p, t.request ->> 'channel_state')
+                                             ELSE p.state NOT IN ('created', 'processing') END THEN 'SUCCESS'
+            WHEN handler = 'refund' AND EXISTS (SELECT FROM postrider.refund AS r WHERE r.payment_id = p.id AND r.refund_no = t.biz_type
+                                                AND r.state = 'succeeded') THEN 'SUCCESS'
+            WHEN handler = 'refund_review' AND EXISTS (SELECT FROM postrider.refund AS r WHERE r.id::text = t.biz_id
+                                                       AND r.state NOT IN ('created', 'processing')) THEN 'SUCCESS' END;
+    ELSE
+        state := NULL;
+    END IF;
+    -- what was done once for this object is not done again: all but what asks, or follows a payment that goes on
+    IF state IS NULL AND handler = 'http' AND t.biz_type NOT IN ('delivery', 'settlement_writeback')
+       AND EXISTS (SELECT FROM postrider.task AS x WHERE x.biz_type = t.biz_type AND x.biz_id = t.biz_id AND x.state = 'SUCCESS'
+                   AND x.merchant_id IS NOT DISTINCT FROM t.merchant_id) THEN
+        state := 'SUCCESS';
+    END IF;
+    IF state = 'SUCCESS' THEN
+        code := 'ORDER_ALREADY_FINISHED';
+        message := 'nothing was left to do';
+    END IF;
+END $_$;
+
+ALTER FUNCTION postrider.task_look(t postrider.task, handler text, OUT state text, OUT code text, OUT message text) OWNER TO postrider_owner;
 
 --
 -- Name: task_moves(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -6022,6 +6373,72 @@ END $$;
 ALTER FUNCTION postrider.task_open(biz_type text, biz_id text, state text, source text, merchant_id text, order_no text, payment_id bigint, code text, message text, request jsonb) OWNER TO postrider_owner;
 
 --
+-- Name: task_refund(postrider.task, postrider.payment, interval); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_refund(t postrider.task, p postrider.payment, retry_in interval) RETURNS postrider.task_said
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    c postrider.channel;
+    r postrider.refund;
+    sums CONSTANT record := postrider.refunds_of(p.id);
+    amount CONSTANT bigint := p.captured_minor - greatest(p.refunded_seen, sums.gone + sums.open);
+BEGIN
+    SELECT x.* INTO c FROM postrider.channel AS x WHERE x.no = p.channel_no;
+    SELECT x.* INTO r FROM postrider.refund AS x WHERE x.payment_id = p.id AND x.refund_no = t.biz_type;
+    IF r.state = 'succeeded' THEN
+        RETURN postrider.task_say('success', 'REFUNDED', NULL, jsonb_build_object('refund_id', r.id));
+    ELSIF r.state IN ('failed', 'cancelled', 'reversed') THEN
+        RETURN postrider.task_say('person', 'LATE_MONEY_NOT_REFUNDED', 'the refund is ' || r.state, jsonb_build_object('refund_id', r.id));
+    ELSIF r.manual THEN
+        RETURN postrider.task_say('person', 'REFUND_UNCLEAR', r.manual_reason, jsonb_build_object('refund_id', r.id));
+    ELSIF r.id IS NOT NULL THEN                       -- under way, with limits of its own; the door ends this task with it
+        IF NOT EXISTS (SELECT FROM postrider.call AS k WHERE k.refund_id = r.id) THEN
+            PERFORM postrider.call_put(p, r.id, CASE WHEN r.sent_at IS NULL THEN 'refund' ELSE 'query_refund' END, interval '0', 'task');
+        END IF;
+        RETURN postrider.task_say('wait', 'REFUND_UNDER_WAY', NULL, jsonb_build_object('refund_id', r.id), postrider.scaled(3600000));
+    ELSIF amount <= 0 THEN
+        RETURN postrider.task_say('success', 'ORDER_ALREADY_FINISHED', 'nothing is left to send back');
+    ELSIF c.late_money <> 'refund' OR NOT 'refund' = ANY (c.operations) THEN
+        RETURN postrider.task_say('person', 'POLICY_PERSON', 'late money of this channel is a person''s');
+    END IF;
+    INSERT INTO postrider.refund (payment_id, refund_no, amount_minor, reason, origin, state, gateway_no)
+    VALUES (p.id, t.biz_type, amount, 'late payment', 'late_money', 'created',
+            postrider.intent_key(p.merchant_id, p.order_no, p.channel, 'REFUND', p.id || ':' || t.biz_type, c.number_max))
+    RETURNING * INTO r;
+    PERFORM postrider.call_put(p, r.id, 'refund', interval '0', t.biz_type);
+    RETURN postrider.task_say('wait', 'REFUND_UNDER_WAY', NULL, jsonb_build_object('refund_id', r.id), postrider.scaled(3600000));
+END $$;
+
+ALTER FUNCTION postrider.task_refund(t postrider.task, p postrider.payment, retry_in interval) OWNER TO postrider_owner;
+
+--
+-- Name: task_refund_review(postrider.task, postrider.payment, interval); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_refund_review(t postrider.task, p postrider.payment, retry_in interval) RETURNS postrider.task_said
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    r postrider.refund;
+BEGIN
+    SELECT x.* INTO r FROM postrider.refund AS x WHERE x.payment_id = p.id AND x.id::text = t.biz_id;
+    IF r.state IN ('succeeded', 'failed', 'cancelled', 'reversed') THEN
+        RETURN postrider.task_say('success', 'REPAIRED', NULL, jsonb_build_object('refund_state', r.state));
+    ELSIF r.id IS NULL OR r.gateway_no IS NULL THEN
+        RETURN postrider.task_say('person', 'REFUND_UNCLEAR', 'it is not one that can be asked about');
+    END IF;
+    RETURN postrider.task_asks(t, p, r, retry_in);
+END $$;
+
+ALTER FUNCTION postrider.task_refund_review(t postrider.task, p postrider.payment, retry_in interval) OWNER TO postrider_owner;
+
+--
 -- Name: task_resolve(text, text, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -6059,6 +6476,361 @@ BEGIN
 END $_$;
 
 ALTER FUNCTION postrider.task_resolve(who text, task_no text, action text, reason text, evidence jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: task_say(text, text, text, jsonb, interval); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_say(outcome text, code text, message text DEFAULT NULL::text, result jsonb DEFAULT NULL::jsonb, retry_in interval DEFAULT NULL::interval) RETURNS postrider.task_said
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT ROW($1, $2, $3, $4, $5)::postrider.task_said
+$_$;
+
+ALTER FUNCTION postrider.task_say(outcome text, code text, message text, result jsonb, retry_in interval) OWNER TO postrider_owner;
+
+--
+-- Name: task_session_end(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_session_end(session uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+BEGIN
+    UPDATE postrider.task_session AS s SET ended = clock_timestamp() WHERE s.id = $1 AND s.ended IS NULL;
+    RETURN FOUND;
+END $_$;
+
+ALTER FUNCTION postrider.task_session_end(session uuid) OWNER TO postrider_owner;
+
+--
+-- Name: task_session_live(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_session_live(session uuid) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT EXISTS (SELECT FROM postrider.task_session AS s WHERE s.id = $1 AND s.ended IS NULL
+                   AND postrider.session_connected(postrider.call_session_key(s.id), s.pid))
+$_$;
+
+ALTER FUNCTION postrider.task_session_live(session uuid) OWNER TO postrider_owner;
+
+--
+-- Name: task_session_open(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_session_open(address text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    id CONSTANT uuid := gen_random_uuid();
+BEGIN
+    PERFORM postrider.task_session_end(s.id) FROM postrider.task_session AS s WHERE s.pid = pg_backend_pid() AND s.ended IS NULL;
+    PERFORM pg_advisory_lock(postrider.call_session_key(id));
+    INSERT INTO postrider.task_session (id, pid, address) VALUES (id, pg_backend_pid(), left(coalesce(address, ''), 128));
+    DELETE FROM postrider.task_session AS s WHERE s.ended < now() - interval '7 days';
+    RETURN id;
+END $$;
+
+ALTER FUNCTION postrider.task_session_open(address text) OWNER TO postrider_owner;
+
+--
+-- Name: task_verify(postrider.task, postrider.payment, interval); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_verify(t postrider.task, p postrider.payment, retry_in interval) RETURNS postrider.task_said
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    said CONSTANT text := t.request ->> 'channel_state';
+    asked_at CONSTANT timestamptz := t.result ->> 'asked_at';
+    open CONSTANT boolean := p.state IN ('created', 'processing');
+    answer record;
+    late text;
+    found CONSTANT jsonb := jsonb_build_object('state', p.state, 'status', postrider.status_of(p), 'channel_state', said);
+BEGIN
+    IF (said IS NULL AND NOT open) OR postrider.payment_stands(p, said) THEN
+        RETURN postrider.task_say('success', CASE WHEN p.final_at > t.created_at THEN 'REPAIRED' ELSE 'EXPLAINED' END, 'it stands as the channel says', found);
+    ELSIF asked_at IS NULL THEN
+        RETURN postrider.task_asks(t, p, NULL, retry_in);
+    END IF;
+    SELECT l.status, l.verdict, l.at INTO answer FROM postrider.call_log AS l
+    WHERE l.payment_id = p.id AND l.refund_id IS NULL AND l.operation = 'query' AND l.dispatched_at >= asked_at
+      AND l.status IS NOT NULL AND l.status <> 'UNKNOWN' AND l.verdict NOT LIKE 'stale token%' ORDER BY l.id DESC LIMIT 1;
+    IF answer.at IS NULL THEN
+        RETURN postrider.task_asks(t, p, NULL, retry_in);
+    ELSIF answer.verdict LIKE 'held:%' THEN
+        RETURN postrider.task_say('person', split_part(answer.verdict, ': ', 2), 'what the channel says is not about this money', found);
+    ELSIF NOT open AND postrider.payment_stands(p, answer.status) THEN
+        RETURN postrider.task_say('success', 'EXPLAINED', 'asked again, the channel says what is known here', found || jsonb_build_object('answer', answer.status));
+    ELSIF p.state IN ('failed', 'cancelled') AND answer.status IN ('SUCCEEDED', 'REFUNDED', 'PARTIALLY_REFUNDED') THEN
+        SELECT x.task_no INTO late FROM postrider.task AS x WHERE x.payment_id = p.id AND x.biz_type = 'late_money' ORDER BY x.id DESC LIMIT 1;
+        IF late IS NOT NULL THEN
+            RETURN postrider.task_say('success', 'EXPLAINED', 'money that came after the end: ' || late,
+                       found || jsonb_build_object('answer', answer.status, 'task_no', late), NULL);
+        END IF;
+    ELSIF open THEN                                   -- it is asked further by its own plan, and here
+        RETURN postrider.task_asks(t, p, NULL, retry_in);
+    END IF;
+    RETURN postrider.task_say('person', 'STATES_DIFFER', format('here %s, the channel says %s', p.state, answer.status), found || jsonb_build_object('answer', answer.status));
+END $$;
+
+ALTER FUNCTION postrider.task_verify(t postrider.task, p postrider.payment, retry_in interval) OWNER TO postrider_owner;
+
+--
+-- Name: task_writeback(postrider.task, interval); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_writeback(t postrider.task, retry_in interval) RETURNS postrider.task_said
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    hook CONSTANT text := (SELECT s.value FROM postrider.setting AS s WHERE s.key = 'hooks.payment' AND s.value <> '');
+    events CONSTANT jsonb := CASE jsonb_typeof(t.request -> 'events') WHEN 'array' THEN t.request -> 'events' ELSE jsonb_build_array(t.request) END;
+    one jsonb;
+    code text;
+    message text;
+BEGIN
+    IF hook IS NULL THEN
+        RETURN postrider.task_say('person', 'NO_HANDLER', 'hooks.payment is empty');
+    END IF;
+    BEGIN
+        IF NOT EXISTS (SELECT FROM pg_proc AS f WHERE f.oid = to_regprocedure(hook || '(jsonb)') AND f.prosecdef) THEN
+            RAISE undefined_function USING MESSAGE = 'hooks.payment is no SECURITY DEFINER function of (jsonb): ' || hook;
+        END IF;
+        FOR one IN SELECT e.value FROM jsonb_array_elements(events) WITH ORDINALITY AS e (value, at) ORDER BY e.at LOOP
+            EXECUTE format('SELECT %s($1)', split_part(to_regprocedure(hook || '(jsonb)')::text, '(', 1)) USING one;
+        END LOOP;
+    EXCEPTION WHEN OTHERS THEN
+        GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
+        RETURN postrider.task_say('retry', code, message, NULL, retry_in);
+    END;
+    RETURN postrider.task_say('success', 'WRITTEN_BACK', NULL, jsonb_build_object('events', jsonb_array_length(events)));
+END $_$;
+
+ALTER FUNCTION postrider.task_writeback(t postrider.task, retry_in interval) OWNER TO postrider_owner;
+
+--
+-- Name: tasks_act(uuid, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.tasks_act(token uuid, retry_ms bigint, OUT state text, OUT code text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    about CONSTANT postrider.task := (SELECT x FROM postrider.task AS x WHERE x.lock_token = $1 AND x.state = 'PROCESSING');
+    retry_in CONSTANT interval := retry_ms * interval '1 ms';
+    handler text;
+    t postrider.task;
+    p postrider.payment;
+    said postrider.task_said;
+BEGIN
+    handler := (SELECT CASE k.handler WHEN 'http' THEN k.own_handler ELSE k.handler END FROM postrider.task_kind AS k WHERE k.biz_type = about.biz_type);
+    IF handler = 'callback' THEN
+        PERFORM FROM postrider.webhook AS w WHERE w.id = split_part(about.biz_id, ':', 2)::bigint FOR NO KEY UPDATE;
+        PERFORM FROM postrider.payment AS x
+        WHERE x.id = ANY (ARRAY(SELECT postrider.evidence_payment(w.channel_no, i.value -> 'evidence')
+                                FROM postrider.webhook AS w CROSS JOIN jsonb_array_elements(w.items) AS i (value)
+                                WHERE w.id = split_part(about.biz_id, ':', 2)::bigint))
+        ORDER BY x.id FOR NO KEY UPDATE;
+    END IF;
+    SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = about.payment_id FOR NO KEY UPDATE;
+    t := postrider.task_held($1);
+    IF t.id IS NULL THEN
+        state := 'stale';
+        RETURN;
+    END IF;
+    said := CASE handler
+        WHEN 'callback' THEN postrider.task_callback(t, retry_in)
+        WHEN 'verify' THEN postrider.task_verify(t, p, retry_in)
+        WHEN 'repair' THEN postrider.task_verify(t, p, retry_in)
+        WHEN 'refund' THEN postrider.task_refund(t, p, retry_in)
+        WHEN 'refund_review' THEN postrider.task_refund_review(t, p, retry_in)
+        WHEN 'writeback' THEN postrider.task_writeback(t, retry_in)
+        ELSE postrider.task_say('person', 'NO_HANDLER', 'no handler is configured for ' || t.biz_type) END;
+    state := postrider.task_end(t, said.outcome, said.code, said.message, said.result, said.retry_in);
+    code := said.code;
+END $_$;
+
+ALTER FUNCTION postrider.tasks_act(token uuid, retry_ms bigint, OUT state text, OUT code text) OWNER TO postrider_owner;
+
+--
+-- Name: tasks_claim(uuid, integer, text[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.tasks_claim(session uuid, most integer, own text[]) RETURNS TABLE(task_no text, token uuid, biz_type text, handler text, code text, idempotency_key text, tries integer, retry_limit integer, unknown boolean, order_no text, reference text, amount_minor bigint, currency text, facts text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    t postrider.task;
+    k postrider.task_kind;
+    p postrider.payment;
+    seen record;
+    who text;
+BEGIN
+    SELECT 'compensator ' || s.address INTO who FROM postrider.task_session AS s WHERE s.id = $1 AND s.ended IS NULL FOR SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'this session has ended', HINT = 'Open a new one: its tasks have gone back.';
+    END IF;
+    FOR t IN SELECT x.* FROM postrider.task AS x
+             WHERE x.state IN ('WAITING', 'RETRY') AND x.next_run_at <= clock_timestamp()
+               AND NOT EXISTS (SELECT FROM postrider.task_kind AS h WHERE h.biz_type = x.biz_type AND h.handler = 'http' AND NOT h.biz_type = ANY (own))
+             ORDER BY x.next_run_at LIMIT most FOR NO KEY UPDATE SKIP LOCKED LOOP
+        SELECT x.* INTO k FROM postrider.task_kind AS x WHERE x.biz_type = t.biz_type;
+        IF t.state = 'RETRY' THEN
+            UPDATE postrider.task AS x SET state = 'WAITING', moved_by = who, move_reason = 'due', updated_at = now() WHERE x.id = t.id;
+        END IF;
+        UPDATE postrider.task AS x
+        SET state = 'PROCESSING', retry_limit = coalesce(k.retry_limit, x.retry_limit), lock_owner = who, lock_session = $1, lock_token = gen_random_uuid(),
+            locked_at = clock_timestamp(), last_run_at = clock_timestamp(), moved_by = who, move_reason = 'claimed', updated_at = now()
+        WHERE x.id = t.id RETURNING x.* INTO t;
+        SELECT l.* INTO seen FROM postrider.task_look(t, k.handler) AS l;
+        IF seen.state = 'FAILED' THEN
+            t.retry_count := t.retry_count - 1;       -- task_end counts it again
+            PERFORM postrider.task_end(t, 'retry', seen.code, seen.message, NULL, NULL);
+        ELSIF seen.state <> 'WAIT' THEN
+            PERFORM postrider.task_end(t, CASE seen.state WHEN 'SUCCESS' THEN 'success' ELSE 'person' END, seen.code, seen.message,
+                                       jsonb_build_object('seen', postrider.task_facts(t) - 'given'), NULL);
+        ELSE
+            SELECT x.* INTO p FROM postrider.payment AS x
+            WHERE x.id = coalesce(t.payment_id, (SELECT y.id FROM postrider.payment AS y WHERE y.merchant_id = t.merchant_id AND y.order_no = t.order_no
+                                                 ORDER BY y.state = 'succeeded' DESC, y.id DESC LIMIT 1));
+            RETURN QUERY SELECT t.task_no, t.lock_token, t.biz_type, CASE WHEN seen.state = 'WAIT' THEN 'wait' ELSE k.handler END, seen.code,
+                postrider.task_key_of(t), t.retry_count, t.retry_limit, coalesce((t.result ->> 'unknown')::boolean, false), t.order_no,
+                p.gateway_reference, p.amount_minor, p.currency, postrider.task_facts(t)::text;
+        END IF;
+    END LOOP;
+END $_$;
+
+ALTER FUNCTION postrider.tasks_claim(session uuid, most integer, own text[]) OWNER TO postrider_owner;
+
+--
+-- Name: tasks_configure(jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.tasks_configure(kinds jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF jsonb_typeof(kinds) IS DISTINCT FROM 'object' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'kinds is not an object', HINT = '{"KIND": {"handler": "http", "limit": 10}}';
+    END IF;
+    PERFORM pg_advisory_xact_lock(1886548340);
+    DELETE FROM postrider.task_kind AS k WHERE k.own_handler IS NULL AND NOT kinds ? k.biz_type;
+    UPDATE postrider.task_kind AS k SET handler = k.own_handler, retry_limit = k.own_limit
+    WHERE NOT kinds ? k.biz_type AND (k.handler, k.retry_limit) IS DISTINCT FROM (k.own_handler, k.own_limit);
+    INSERT INTO postrider.task_kind AS k (biz_type, handler, retry_limit)
+    SELECT n.key, coalesce(n.value ->> 'handler', 'person'), coalesce((n.value ->> 'limit')::int, 10) FROM jsonb_each(kinds) AS n
+    ON CONFLICT (biz_type) DO UPDATE
+    SET handler = coalesce(kinds -> k.biz_type ->> 'handler', k.own_handler, 'person'),
+        retry_limit = coalesce((kinds -> k.biz_type ->> 'limit')::int, k.own_limit, 10);
+EXCEPTION WHEN check_violation OR data_exception THEN
+    RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'a kind has a name, handler or limit that it does not take',
+        HINT = 'Names of a-z, 0-9 and _ (64), handler http, limit 1 to 1000.';
+END $$;
+
+ALTER FUNCTION postrider.tasks_configure(kinds jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: tasks_due(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.tasks_due(OUT due bigint, OUT oldest_s bigint, OUT manual bigint) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+    SELECT (SELECT count(*) FROM postrider.task AS t WHERE t.state IN ('WAITING', 'RETRY') AND t.next_run_at <= now()),
+           (SELECT floor(extract(epoch FROM now() - min(t.next_run_at)))::bigint FROM postrider.task AS t WHERE t.state IN ('WAITING', 'RETRY') AND t.next_run_at <= now()),
+           (SELECT count(*) FROM postrider.task AS t WHERE t.state = 'MANUAL')
+$$;
+
+ALTER FUNCTION postrider.tasks_due(OUT due bigint, OUT oldest_s bigint, OUT manual bigint) OWNER TO postrider_owner;
+
+--
+-- Name: tasks_finish(uuid, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.tasks_finish(token uuid, result jsonb) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    t CONSTANT postrider.task := postrider.task_held($1);
+    outcome text := result ->> 'outcome';
+    code text := result ->> 'code';
+    sent CONSTANT int := coalesce((result ->> 'events')::int, 0);
+BEGIN
+    IF t.id IS NULL THEN
+        RETURN 'stale';
+    ELSIF outcome IS NULL OR outcome NOT IN ('success', 'retry', 'wait', 'person') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'outcome is not success, retry, wait or person', HINT = 'Say what the run came to.';
+    ELSIF outcome = 'success' AND t.biz_type = 'delivery' THEN
+        INSERT INTO postrider.fulfilment AS f (merchant_id, order_no, state, reference)
+        VALUES (t.merchant_id, t.order_no, 'delivered', left(coalesce(nullif(result ->> 'reference', ''), t.task_no), 128))
+        ON CONFLICT ON CONSTRAINT fulfilment_pkey DO UPDATE SET state = excluded.state, reference = excluded.reference, updated_at = now()
+        WHERE f.state <> 'delivered';
+    ELSIF outcome = 'success' AND jsonb_array_length(CASE jsonb_typeof(t.request -> 'events') WHEN 'array' THEN t.request -> 'events' ELSE '[]' END) > sent THEN
+        outcome := 'wait';                            -- more has come since it was claimed
+        code := 'MORE_EVENTS';
+    END IF;
+    RETURN postrider.task_end(t, outcome, code, result ->> 'message',
+        jsonb_strip_nulls(jsonb_build_object('evidence', result -> 'evidence', 'reference', nullif(result ->> 'reference', '')))
+            || jsonb_build_object('unknown', coalesce((result ->> 'unknown')::boolean, false)),
+        CASE code WHEN 'MORE_EVENTS' THEN interval '0' ELSE (result ->> 'retry_ms')::bigint * interval '1 ms' END);
+END $_$;
+
+ALTER FUNCTION postrider.tasks_finish(token uuid, result jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: tasks_sweep(uuid, bigint, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.tasks_sweep(session uuid, lock_ms bigint, most integer, OUT lost bigint, OUT webhooks bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_variable
+BEGIN
+    PERFORM postrider.task_session_end(s.id) FROM postrider.task_session AS s
+    WHERE s.ended IS NULL AND s.id <> session AND NOT postrider.session_connected(postrider.call_session_key(s.id), s.pid);
+    WITH gone AS MATERIALIZED (
+        SELECT t.id, t.locked_at < clock_timestamp() - lock_ms * interval '1 ms' AS late FROM postrider.task AS t
+        WHERE t.state = 'PROCESSING' AND (t.locked_at < clock_timestamp() - lock_ms * interval '1 ms'
+              OR t.lock_session IS NOT NULL AND NOT EXISTS (SELECT FROM postrider.task_session AS s WHERE s.id = t.lock_session AND s.ended IS NULL))
+        ORDER BY t.id LIMIT most FOR NO KEY UPDATE SKIP LOCKED
+    )
+    UPDATE postrider.task AS t
+    SET state = 'WAITING', retry_count = t.retry_count + 1, next_run_at = clock_timestamp(), lock_owner = NULL, lock_session = NULL, lock_token = NULL,
+        locked_at = NULL, last_error_code = CASE WHEN g.late THEN 'LOCK_TIMEOUT' ELSE 'WORKER_LOST' END, last_error_message = 'its run was not finished',
+        result = t.result || '{"unknown": true}', moved_by = 'compensator sweep', move_reason = CASE WHEN g.late THEN 'LOCK_TIMEOUT' ELSE 'WORKER_LOST' END,
+        updated_at = now()
+    FROM gone AS g WHERE t.id = g.id AND t.id = ANY (ARRAY(SELECT x.id FROM gone AS x));
+    GET DIAGNOSTICS lost = ROW_COUNT;
+    webhooks := postrider.webhooks_overdue(most);
+END $$;
+
+ALTER FUNCTION postrider.tasks_sweep(session uuid, lock_ms bigint, most integer, OUT lost bigint, OUT webhooks bigint) OWNER TO postrider_owner;
 
 --
 -- Name: time_of_us(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -6424,6 +7196,38 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.webhook_redrive_by(who text, webhook_id bigint, reason text, OUT state text, OUT result text) OWNER TO postrider_owner;
+
+--
+-- Name: webhooks_overdue(integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.webhooks_overdue(most integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    one record;
+    ended record;
+    moved bigint := 0;
+BEGIN
+    FOR one IN SELECT w.id, w.payment_id FROM postrider.webhook AS w
+               WHERE w.state IN ('failed', 'orphan') AND w.received_at < now() - postrider.scaled(60000) ORDER BY w.received_at LIMIT most LOOP
+        CONTINUE WHEN NOT pg_try_advisory_xact_lock(1886548338, hashtext(one.id::text));     -- a gateway-scheduler does it
+        ended := postrider.webhook_redrive(one.id);
+        moved := moved + 1;
+        IF ended.state IN ('failed', 'orphan') THEN
+            UPDATE postrider.webhook AS w SET state = 'task', at = now() WHERE w.id = one.id;
+            PERFORM postrider.task_open('payment_callback', 'webhook:' || one.id, 'WAITING', 'callback_failure', p.merchant_id, p.order_no, p.id,
+                                        CASE ended.state WHEN 'orphan' THEN 'ORDER_NOT_FOUND' ELSE 'NOT_APPLIED' END, ended.result,
+                                        jsonb_build_object('webhook_id', one.id))
+            FROM (SELECT 1) AS always LEFT JOIN postrider.payment AS p ON p.id = one.payment_id;
+        END IF;
+    END LOOP;
+    RETURN moved;
+END $$;
+
+ALTER FUNCTION postrider.webhooks_overdue(most integer) OWNER TO postrider_owner;
 
 --
 -- Name: alert; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -8217,6 +9021,26 @@ ALTER TABLE postrider.task ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 );
 
 --
+-- Name: task_incidents; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.task_incidents AS
+ SELECT t.task_no,
+    t.biz_type,
+    t.merchant_id,
+    t.order_no,
+    l.at,
+    l.reason,
+    (l.detail #>> '{incident,owner}'::text[]) AS owner,
+    ((l.detail #>> '{incident,locked_at}'::text[]))::timestamp with time zone AS locked_at,
+    ((l.detail #>> '{incident,held_s}'::text[]))::bigint AS held_s
+   FROM (postrider.task t
+     JOIN postrider.task_log l ON ((l.task_id = t.id)))
+  WHERE ((l.from_state = 'PROCESSING'::text) AND (l.to_state = 'WAITING'::text));
+
+ALTER TABLE postrider.task_incidents OWNER TO postrider_owner;
+
+--
 -- Name: task_key; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -8230,6 +9054,23 @@ CREATE TABLE postrider.task_key (
 ALTER TABLE postrider.task_key OWNER TO postrider_owner;
 
 --
+-- Name: task_kind; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.task_kind (
+    biz_type text NOT NULL,
+    handler text NOT NULL,
+    retry_limit integer NOT NULL,
+    own_handler text,
+    own_limit integer,
+    CONSTRAINT task_kind_biz_type_check CHECK ((biz_type ~ '^[a-z0-9_]{1,64}$'::text)),
+    CONSTRAINT task_kind_handler_check CHECK ((handler = ANY (ARRAY['callback'::text, 'verify'::text, 'repair'::text, 'refund'::text, 'refund_review'::text, 'writeback'::text, 'http'::text, 'person'::text]))),
+    CONSTRAINT task_kind_retry_limit_check CHECK (((retry_limit >= 1) AND (retry_limit <= 1000)))
+);
+
+ALTER TABLE postrider.task_kind OWNER TO postrider_owner;
+
+--
 -- Name: task_log_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -8241,6 +9082,20 @@ ALTER TABLE postrider.task_log ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY 
     NO MAXVALUE
     CACHE 1
 );
+
+--
+-- Name: task_session; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.task_session (
+    id uuid NOT NULL,
+    pid integer NOT NULL,
+    address text NOT NULL,
+    started timestamp with time zone DEFAULT now() NOT NULL,
+    ended timestamp with time zone
+);
+
+ALTER TABLE postrider.task_session OWNER TO postrider_owner;
 
 --
 -- Name: webhook_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
@@ -8656,6 +9511,13 @@ ALTER TABLE ONLY postrider.task_key
     ADD CONSTRAINT task_key_pkey PRIMARY KEY (merchant_id, key);
 
 --
+-- Name: task_kind task_kind_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.task_kind
+    ADD CONSTRAINT task_kind_pkey PRIMARY KEY (biz_type);
+
+--
 -- Name: task_log task_log_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -8668,6 +9530,13 @@ ALTER TABLE ONLY postrider.task_log
 
 ALTER TABLE ONLY postrider.task
     ADD CONSTRAINT task_pkey PRIMARY KEY (id);
+
+--
+-- Name: task_session task_session_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.task_session
+    ADD CONSTRAINT task_session_pkey PRIMARY KEY (id);
 
 --
 -- Name: task task_task_no_key; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -9074,10 +9943,22 @@ CREATE INDEX refund_open_idx ON postrider.refund USING btree (payment_id, id) WH
 CREATE INDEX shard_session_idx ON postrider.shard USING btree (session);
 
 --
+-- Name: task_lock_token_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE UNIQUE INDEX task_lock_token_key ON postrider.task USING btree (lock_token) WHERE (lock_token IS NOT NULL);
+
+--
 -- Name: task_log_task_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE INDEX task_log_task_idx ON postrider.task_log USING btree (task_id);
+
+--
+-- Name: task_object_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX task_object_idx ON postrider.task USING btree (biz_type, biz_id) WHERE (state = 'SUCCESS'::text);
 
 --
 -- Name: task_open_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
@@ -9102,6 +9983,12 @@ CREATE INDEX task_payment_idx ON postrider.task USING btree (payment_id) WHERE (
 --
 
 CREATE INDEX task_run_idx ON postrider.task USING btree (next_run_at) WHERE (state = ANY (ARRAY['WAITING'::text, 'RETRY'::text]));
+
+--
+-- Name: task_session_live_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX task_session_live_idx ON postrider.task_session USING btree (id) WHERE (ended IS NULL);
 
 --
 -- Name: task_state_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
@@ -9439,6 +10326,7 @@ GRANT USAGE ON SCHEMA postrider TO postrider_dead_letter;
 GRANT USAGE ON SCHEMA postrider TO postrider_console;
 GRANT USAGE ON SCHEMA postrider TO postrider_ingress;
 GRANT USAGE ON SCHEMA postrider TO postrider_gateway_scheduler;
+GRANT USAGE ON SCHEMA postrider TO postrider_compensator;
 
 --
 -- Name: FUNCTION acquire_shards(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -9659,6 +10547,12 @@ GRANT SELECT(dispatched_at) ON TABLE postrider.call TO postrider_console;
 REVOKE ALL ON FUNCTION postrider.call_follow(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) FROM PUBLIC;
 
 --
+-- Name: FUNCTION call_follow_open(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_follow_open(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) FROM PUBLIC;
+
+--
 -- Name: FUNCTION call_put(p postrider.payment, refund_id bigint, operation text, delay interval, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -9669,6 +10563,12 @@ REVOKE ALL ON FUNCTION postrider.call_put(p postrider.payment, refund_id bigint,
 --
 
 REVOKE ALL ON FUNCTION postrider.call_refuse(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) FROM PUBLIC;
+
+--
+-- Name: FUNCTION call_refuse_open(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_refuse_open(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) FROM PUBLIC;
 
 --
 -- Name: FUNCTION call_session_beat(session uuid, OUT alive boolean, OUT target integer, OUT owned integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -9879,6 +10779,12 @@ GRANT ALL ON FUNCTION postrider.check_invariants(since timestamp with time zone)
 
 REVOKE ALL ON FUNCTION postrider.check_notifications(since timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.check_notifications(since timestamp with time zone) TO postrider_console;
+
+--
+-- Name: FUNCTION check_open_payments(since timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.check_open_payments(since timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION check_payments(since timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -10625,6 +11531,12 @@ REVOKE ALL ON FUNCTION postrider.payment_poll(who text, payment_id bigint, reaso
 GRANT ALL ON FUNCTION postrider.payment_poll(who text, payment_id bigint, reason text) TO postrider_console;
 
 --
+-- Name: FUNCTION payment_stands(p postrider.payment, said text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_stands(p postrider.payment, said text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION payment_tell(p postrider.payment, refund_id bigint, event text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -10862,6 +11774,24 @@ GRANT ALL ON FUNCTION postrider.supersede(after bigint, upto bigint) TO postride
 REVOKE ALL ON FUNCTION postrider.task_after() FROM PUBLIC;
 
 --
+-- Name: FUNCTION task_ask(p postrider.payment, r postrider.refund); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_ask(p postrider.payment, r postrider.refund) FROM PUBLIC;
+
+--
+-- Name: FUNCTION task_asks(t postrider.task, p postrider.payment, r postrider.refund, retry_in interval); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_asks(t postrider.task, p postrider.payment, r postrider.refund, retry_in interval) FROM PUBLIC;
+
+--
+-- Name: FUNCTION task_callback(t postrider.task, retry_in interval); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_callback(t postrider.task, retry_in interval) FROM PUBLIC;
+
+--
 -- Name: FUNCTION task_close(who text, task_no text, reason text, detail jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -10875,10 +11805,46 @@ GRANT ALL ON FUNCTION postrider.task_close(who text, task_no text, reason text, 
 REVOKE ALL ON FUNCTION postrider.task_done(biz_type text, biz_id text, code text, result jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION task_end(t postrider.task, outcome text, code text, message text, result jsonb, retry_in interval); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_end(t postrider.task, outcome text, code text, message text, result jsonb, retry_in interval) FROM PUBLIC;
+
+--
+-- Name: FUNCTION task_facts(t postrider.task); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_facts(t postrider.task) FROM PUBLIC;
+
+--
+-- Name: FUNCTION task_for_difference(difference_id bigint, biz_type text, biz_id text, state text, merchant_id text, order_no text, payment_id bigint, code text, message text, request jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_for_difference(difference_id bigint, biz_type text, biz_id text, state text, merchant_id text, order_no text, payment_id bigint, code text, message text, request jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION task_held(token uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_held(token uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION task_key_of(t postrider.task); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_key_of(t postrider.task) FROM PUBLIC;
+
+--
 -- Name: FUNCTION task_locked(task_no text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.task_locked(task_no text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION task_look(t postrider.task, handler text, OUT state text, OUT code text, OUT message text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_look(t postrider.task, handler text, OUT state text, OUT code text, OUT message text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION task_moves(task_no text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -10894,11 +11860,103 @@ GRANT ALL ON FUNCTION postrider.task_moves(task_no text) TO postrider_console;
 REVOKE ALL ON FUNCTION postrider.task_open(biz_type text, biz_id text, state text, source text, merchant_id text, order_no text, payment_id bigint, code text, message text, request jsonb) FROM PUBLIC;
 
 --
+-- Name: FUNCTION task_refund(t postrider.task, p postrider.payment, retry_in interval); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_refund(t postrider.task, p postrider.payment, retry_in interval) FROM PUBLIC;
+
+--
+-- Name: FUNCTION task_refund_review(t postrider.task, p postrider.payment, retry_in interval); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_refund_review(t postrider.task, p postrider.payment, retry_in interval) FROM PUBLIC;
+
+--
 -- Name: FUNCTION task_resolve(who text, task_no text, action text, reason text, evidence jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.task_resolve(who text, task_no text, action text, reason text, evidence jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.task_resolve(who text, task_no text, action text, reason text, evidence jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION task_say(outcome text, code text, message text, result jsonb, retry_in interval); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_say(outcome text, code text, message text, result jsonb, retry_in interval) FROM PUBLIC;
+
+--
+-- Name: FUNCTION task_session_end(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_session_end(session uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.task_session_end(session uuid) TO postrider_compensator;
+
+--
+-- Name: FUNCTION task_session_live(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_session_live(session uuid) FROM PUBLIC;
+
+--
+-- Name: FUNCTION task_session_open(address text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_session_open(address text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.task_session_open(address text) TO postrider_compensator;
+
+--
+-- Name: FUNCTION task_verify(t postrider.task, p postrider.payment, retry_in interval); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_verify(t postrider.task, p postrider.payment, retry_in interval) FROM PUBLIC;
+
+--
+-- Name: FUNCTION task_writeback(t postrider.task, retry_in interval); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_writeback(t postrider.task, retry_in interval) FROM PUBLIC;
+
+--
+-- Name: FUNCTION tasks_act(token uuid, retry_ms bigint, OUT state text, OUT code text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.tasks_act(token uuid, retry_ms bigint, OUT state text, OUT code text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.tasks_act(token uuid, retry_ms bigint, OUT state text, OUT code text) TO postrider_compensator;
+
+--
+-- Name: FUNCTION tasks_claim(session uuid, most integer, own text[]); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.tasks_claim(session uuid, most integer, own text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.tasks_claim(session uuid, most integer, own text[]) TO postrider_compensator;
+
+--
+-- Name: FUNCTION tasks_configure(kinds jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.tasks_configure(kinds jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.tasks_configure(kinds jsonb) TO postrider_compensator;
+
+--
+-- Name: FUNCTION tasks_due(OUT due bigint, OUT oldest_s bigint, OUT manual bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.tasks_due(OUT due bigint, OUT oldest_s bigint, OUT manual bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.tasks_due(OUT due bigint, OUT oldest_s bigint, OUT manual bigint) TO postrider_console;
+
+--
+-- Name: FUNCTION tasks_finish(token uuid, result jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.tasks_finish(token uuid, result jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.tasks_finish(token uuid, result jsonb) TO postrider_compensator;
+
+--
+-- Name: FUNCTION tasks_sweep(session uuid, lock_ms bigint, most integer, OUT lost bigint, OUT webhooks bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.tasks_sweep(session uuid, lock_ms bigint, most integer, OUT lost bigint, OUT webhooks bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.tasks_sweep(session uuid, lock_ms bigint, most integer, OUT lost bigint, OUT webhooks bigint) TO postrider_compensator;
 
 --
 -- Name: FUNCTION time_of_us(us text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -10994,6 +12052,12 @@ GRANT ALL ON FUNCTION postrider.webhook_redrive(webhook_id bigint, OUT state tex
 
 REVOKE ALL ON FUNCTION postrider.webhook_redrive_by(who text, webhook_id bigint, reason text, OUT state text, OUT result text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.webhook_redrive_by(who text, webhook_id bigint, reason text, OUT state text, OUT result text) TO postrider_console;
+
+--
+-- Name: FUNCTION webhooks_overdue(most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.webhooks_overdue(most integer) FROM PUBLIC;
 
 --
 -- Name: TABLE alerts; Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -11389,6 +12453,25 @@ GRANT SELECT ON TABLE postrider.shard TO postrider_console;
 --
 
 GRANT SELECT ON TABLE postrider.state_rules TO postrider_console;
+
+--
+-- Name: TABLE task_incidents; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.task_incidents TO postrider_console;
+GRANT SELECT ON TABLE postrider.task_incidents TO postrider_app;
+
+--
+-- Name: TABLE task_kind; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.task_kind TO postrider_console;
+
+--
+-- Name: TABLE task_session; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.task_session TO postrider_console;
 
 --
 -- Name: TABLE webhook_journal; Type: ACL; Schema: postrider; Owner: postrider_owner
