@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/command.h"
+#include "cli/demo_payments.h"
 #include "cli/environment.h"
 #include "cli/home.h"
 #include "cli/topology.h"
@@ -18,9 +19,10 @@
 
 #define SETTLE_MS 120000
 #define SANDBOX_MS 10000
-#define DEFAULT_PAYMENTS 2000
+#define DEFAULT_RESULTS 2000
+#define RESULTS_PER_PAYMENT 2
 #define DEFAULT_SECONDS 15
-#define MOST_PAYMENTS 1000000
+#define MOST_RESULTS 1000000
 
 static volatile sig_atomic_t interrupted;
 
@@ -46,6 +48,8 @@ static const char *const settings[] = {
     "http.total_timeout=2s",
     "http.allow_plain=true",
     "http.allow_addresses=127.0.0.0/8",
+    "ingress.listen=127.0.0.1:0",
+    "ingress.wrong_burst=100000", /* here the forger has the gateway's address */
     NULL,
 };
 
@@ -54,12 +58,13 @@ static int usage(FILE *out, int code)
     (void)fputs(
         "usage: postrider demo [--payments N] [--seconds S] [--json] [--keep]\n\n"
         "Starts a private Postgres, the topology and a sandbox of fifty merchants of every temper; commits\n"
-        "N payment results over S seconds; repairs, drives dead letters again; reports; stops everything.\n\n"
-        "  --payments N   results to commit (2000)\n"
+        "N payment results over S seconds, and charges half as many payments through the sandbox's gateway; repairs,\n"
+        "drives dead letters again; reports; stops everything.\n\n"
+        "  --payments N   results to commit (2000), and twice as many as payments to charge\n"
         "  --seconds S    over how long (15)\n"
         "  --json         the report as one JSON object on stdout\n"
         "  --keep         leave everything running: `postrider down` stops it\n\n"
-        "Exit code 0 only if every notification is accounted for.\n",
+        "Exit code 0 only if every notification and every payment is accounted for, and the gateway's ledger agrees.\n",
         out);
     return code;
 }
@@ -81,7 +86,7 @@ static int parse(pr_demo_t *demo, int argc, char **argv)
     };
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (c == 'p')
-            demo->payments = number(optarg, MOST_PAYMENTS);
+            demo->results = number(optarg, MOST_RESULTS);
         else if (c == 's')
             demo->seconds = number(optarg, 3600);
         else if (c == 'j')
@@ -91,7 +96,7 @@ static int parse(pr_demo_t *demo, int argc, char **argv)
         else
             return usage(c == 'h' ? stdout : stderr, c == 'h' ? PR_EXIT_OK : PR_EXIT_USAGE);
     }
-    if (optind < argc || demo->payments < 0 || demo->seconds < 0) {
+    if (optind < argc || demo->results < 0 || demo->seconds < 0) {
         (void)fputs("postrider demo: --payments takes 1 to 1000000, --seconds 1 to 3600\n", stderr);
         return usage(stderr, PR_EXIT_USAGE);
     }
@@ -162,6 +167,8 @@ static pr_rc_t play(pr_demo_t *demo, const char *journal, pr_demo_verdict_t *ver
     if (rc == PR_OK)
         rc = pr_demo_add_merchants(demo, error);
     if (rc == PR_OK)
+        rc = pr_demo_add_channel(demo, error);
+    if (rc == PR_OK)
         rc = pr_demo_traffic(demo, error);
     if (rc == PR_OK)
         rc = pr_demo_settle(demo, "settling", false, SETTLE_MS, error);
@@ -227,12 +234,13 @@ static void end(pr_demo_t *demo)
         (void)fprintf(stderr, "postrider demo: %s\n", error.text);
     pr_map_destroy(&demo->by_id);
     pr_free(demo->deliveries);
+    pr_free(demo->payments);
     pr_free(demo->sandbox);
 }
 
 int pr_demo_main(int argc, char **argv)
 {
-    pr_demo_t demo = {.payments = DEFAULT_PAYMENTS, .seconds = DEFAULT_SECONDS};
+    pr_demo_t demo = {.results = DEFAULT_RESULTS, .seconds = DEFAULT_SECONDS};
     int code = parse(&demo, argc, argv);
     if (code >= 0)
         return code;
@@ -252,8 +260,10 @@ int pr_demo_main(int argc, char **argv)
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     demo.started_ms = pr_clock_mono_ms();
-    demo.deliveries = pr_calloc((size_t)demo.payments, sizeof *demo.deliveries);
-    demo.by_id = pr_map_new((size_t)demo.payments, pr_random_u64());
+    demo.wanted = (demo.results + RESULTS_PER_PAYMENT - 1) / RESULTS_PER_PAYMENT;
+    demo.deliveries = pr_calloc((size_t)demo.results, sizeof *demo.deliveries);
+    demo.payments = pr_calloc((size_t)demo.wanted, sizeof *demo.payments);
+    demo.by_id = pr_map_new((size_t)demo.results, pr_random_u64());
     pr_demo_cast(&demo);
     pr_demo_verdict_t verdict = {0};
     pr_error_t error = {.text = ""};

@@ -67,7 +67,7 @@ pr_rc_t pr_demo_write_merchants(const pr_demo_t *demo, const char *path, pr_erro
     return rc;
 }
 
-static pr_rc_t read_master_key(const pr_demo_t *demo, pr_master_key_t *key, pr_error_t *error)
+pr_rc_t pr_demo_master_key(const pr_demo_t *demo, pr_master_key_t *key, pr_error_t *error)
 {
     PR_CLEANUP_FREE char *path = pr_asprintf("%s/master.key", demo->state_dir);
     PR_CLEANUP_FREE char *text = pr_home_read(path);
@@ -108,7 +108,7 @@ static pr_rc_t add_merchant(pr_demo_t *demo, const pr_master_key_t *key,
 pr_rc_t pr_demo_add_merchants(pr_demo_t *demo, pr_error_t *error)
 {
     pr_master_key_t key;
-    pr_rc_t rc = read_master_key(demo, &key, error);
+    pr_rc_t rc = pr_demo_master_key(demo, &key, error);
     for (int i = 0; i < PR_DEMO_MERCHANTS && rc == PR_OK; i++)
         rc = add_merchant(demo, &key, &demo->cast[i], error);
     pr_master_key_wipe(&key);

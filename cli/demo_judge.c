@@ -6,6 +6,7 @@
  */
 #include "base/alloc.h"
 #include "cli/demo.h"
+#include "cli/demo_payments.h"
 #include "sql/demo.h"
 
 #include <jansson.h>
@@ -144,7 +145,7 @@ static void latencies(const pr_demo_t *demo, int class_no, pr_demo_verdict_t *ve
     for (int i = 0; i < demo->count; i++) {
         const pr_demo_delivery_t *delivery = &demo->deliveries[i];
         if (delivery->class_no == class_no && delivery->first_us > 0 &&
-            demo->cast[delivery->merchant].prompt)
+            delivery->committed_us > 0 && demo->cast[delivery->merchant].prompt)
             ms[n++] = (double)(delivery->first_us - delivery->committed_us) / 1000.0;
     }
     qsort(ms, (size_t)n, sizeof *ms, by_value);
@@ -159,11 +160,17 @@ static void latencies(const pr_demo_t *demo, int class_no, pr_demo_verdict_t *ve
 pr_rc_t pr_demo_judge(pr_demo_t *demo, const char *journal, pr_demo_verdict_t *verdict,
                       pr_error_t *error)
 {
+    verdict->results = demo->count;
+    pr_rc_t rc = pr_demo_told(demo, &verdict->unaccounted, error);
     verdict->committed = demo->count;
+    verdict->told = verdict->committed - verdict->results;
     verdict->rolled_back = demo->rolled_back;
     verdict->repeat_bound = 0; /* nothing is killed here: docs/protocol.md, section 7 */
     /* Postrider's word first: what it says to be delivered is in the journal by then */
-    pr_rc_t rc = read_statuses(demo, error);
+    if (rc == PR_OK)
+        rc = read_statuses(demo, error);
+    if (rc == PR_OK)
+        rc = pr_demo_judge_money(demo, &verdict->money, error);
     if (rc == PR_OK)
         rc = read_journal(demo, journal, verdict, error);
     if (rc != PR_OK)

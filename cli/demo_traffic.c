@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The application: commits payment results one transaction at a time, spread over the given seconds; one in twelve
- * it rolls back, and nobody must ever hear of those.
+ * it rolls back, and nobody must ever hear of those. Beside them it submits payments, at the same pace.
  */
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/clock.h"
 #include "cli/demo.h"
+#include "cli/demo_payments.h"
 #include "sql/demo.h"
 
 #include <poll.h>
@@ -38,17 +39,19 @@ void pr_demo_progress(const pr_demo_t *demo, const char *act, const pr_demo_coun
 {
     (void)fprintf(stderr,
                   "%5.1f s  %-9s committed %5lld  delivered %5lld  attempts %6lld  waiting %5lld "
-                  "(held %lld)  dead %lld\n",
+                  "(held %lld)  dead %lld  payments open %lld of %d\n",
                   (double)(pr_clock_mono_ms() - demo->started_ms) / 1000.0, act,
                   (long long)counts->committed, (long long)counts->delivered,
                   (long long)counts->attempts, (long long)counts->waiting, (long long)counts->held,
-                  (long long)counts->dead);
+                  (long long)counts->dead, (long long)demo->payments_open, demo->submitted);
 }
 
 static pr_rc_t look(pr_demo_t *demo, const char *act, pr_demo_counts_t *counts, pr_error_t *error)
 {
     int64_t start_ms = pr_clock_mono_ms();
     pr_rc_t rc = pr_demo_counts(demo, counts, error);
+    if (rc == PR_OK)
+        rc = pr_demo_payments_open(demo, &demo->payments_open, error);
     demo->look_ms =
         10 * (pr_clock_mono_ms() - start_ms); /* looking takes a tenth of the time at most */
     if (demo->look_ms < LOOK_MS)
@@ -106,14 +109,17 @@ pr_rc_t pr_demo_traffic(pr_demo_t *demo, pr_error_t *error)
     int64_t start_ms = pr_clock_mono_ms(), look_ms = start_ms + LOOK_MS;
     pr_demo_counts_t counts;
     pr_rc_t rc = PR_OK;
-    for (int number = 0; demo->count < demo->payments && rc == PR_OK; number++) {
+    for (int number = 0; demo->count < demo->results && rc == PR_OK; number++) {
         if (pr_demo_interrupted())
             return pr_error_set(error, PR_AGAIN, "demo", "", "interrupted");
-        int64_t due_ms = start_ms + (int64_t)demo->count * demo->seconds * 1000 / demo->payments;
+        int64_t due_ms = start_ms + (int64_t)demo->count * demo->seconds * 1000 / demo->results;
         int64_t now_ms = pr_clock_mono_ms();
         if (due_ms > now_ms)
             poll(NULL, 0, (int)(due_ms - now_ms)); /* the pace of the story, no wait for anything */
         rc = commit_one(demo, number, error);
+        while (rc == PR_OK &&
+               (int64_t)demo->submitted * demo->results < (int64_t)demo->wanted * demo->count)
+            rc = pr_demo_submit(demo, error);
         if (rc == PR_OK && pr_clock_mono_ms() >= look_ms) {
             rc = look(demo, "traffic", &counts, error);
             look_ms = pr_clock_mono_ms() + demo->look_ms;
@@ -131,14 +137,15 @@ pr_rc_t pr_demo_settle(pr_demo_t *demo, const char *act, bool held_too, int64_t 
         pr_rc_t rc = look(demo, act, &counts, error);
         if (rc != PR_OK)
             return rc;
-        if (counts.waiting <= (held_too ? 0 : counts.held))
+        if (counts.waiting <= (held_too ? 0 : counts.held) && demo->payments_open == 0)
             return PR_OK;
         if (pr_demo_interrupted())
             return pr_error_set(error, PR_AGAIN, "demo", "", "interrupted");
         if (pr_clock_mono_ms() > until_ms)
             return pr_error_set(error, PR_AGAIN, "demo", "",
-                                "%lld deliveries still wait after %lld s",
-                                (long long)counts.waiting, (long long)most_ms / 1000);
+                                "%lld deliveries and %lld payments still wait after %lld s",
+                                (long long)counts.waiting, (long long)demo->payments_open,
+                                (long long)most_ms / 1000);
         poll(NULL, 0, (int)demo->look_ms / 2);
     }
 }
