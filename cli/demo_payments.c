@@ -184,23 +184,11 @@ static json_t *channel_settings(const pr_demo_t *demo, int port)
     return settings;
 }
 
-/* What SQL itself waits is shortened as the actors' schedules are. */
-static pr_rc_t configure(pr_demo_t *demo, pr_error_t *error)
-{
-    PR_CLEANUP(pr_params) pr_params_t *params = pr_params_new();
-    pr_params_add_f64(params, PR_DEMO_TIME_SCALE);
-    pr_params_add_text(params, "");
-    return pr_db_sync_query(demo->operator_db, pr_sql_cli[PR_SQL_CLI_CONFIGURE_PAYMENTS].sql,
-                            params, NULL, error);
-}
-
 pr_rc_t pr_demo_add_channel(pr_demo_t *demo, pr_error_t *error)
 {
     int port = 0;
     json_t *parameters = json_array();
-    pr_rc_t rc = configure(demo, error);
-    if (rc == PR_OK)
-        rc = wait_for_ingress(demo, &port, error);
+    pr_rc_t rc = wait_for_ingress(demo, &port, error);
     if (rc == PR_OK)
         rc = make_account(demo, parameters, error);
     if (rc == PR_OK) {

@@ -12,8 +12,7 @@
 #include "cli/demo.h"
 
 #define PR_DEMO_ACCOUNT "demo"  /* at the gateway; the channel's id, too */
-#define PR_DEMO_TIME_SCALE 0.01 /* as the settings of demo.c say */
-#define PR_DEMO_SCAN_MS 600     /* a minute at that scale */
+#define PR_DEMO_SCAN_MS 600    /* a minute at the demo's time_scale */
 
 /* Makes the account at the sandbox and the channel that calls it; needs the ingress. */
 PR_CHECK pr_rc_t pr_demo_add_channel(pr_demo_t *demo, pr_error_t *error);
