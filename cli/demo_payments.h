@@ -11,7 +11,7 @@
 
 #include "cli/demo.h"
 
-#define PR_DEMO_ACCOUNT "demo"  /* at the gateway; the channel's id, too */
+#define PR_DEMO_ACCOUNT "demo" /* at the gateway; the channel's id, too */
 #define PR_DEMO_SCAN_MS 600    /* a minute at the demo's time_scale */
 
 /* Makes the account at the sandbox and the channel that calls it; needs the ingress. */
