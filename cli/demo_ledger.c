@@ -191,7 +191,7 @@ static pr_rc_t remember(pr_demo_t *demo, pr_demo_delivery_t *delivery)
 /* Room for so many more; by_id points into the array. */
 static void make_room(pr_demo_t *demo, int more)
 {
-    size_t room = (size_t)(demo->count + more);
+    size_t room = (size_t)demo->count + (size_t)more;
     demo->deliveries = pr_realloc(demo->deliveries, room, sizeof *demo->deliveries);
     memset(demo->deliveries + demo->count, 0, (size_t)more * sizeof *demo->deliveries);
     pr_map_destroy(&demo->by_id);
