@@ -22,7 +22,7 @@ Test(demo_payments, scripts_have_their_share)
 {
     cr_assert_eq(of_first(4000, "~unpaid"), 200);
     cr_assert_eq(of_first(4000, "~pending"), 50);
-    cr_assert_eq(of_first(4000, "~pay:300ms"), 900);
+    cr_assert_eq(of_first(4000, "~pay:300ms"), 850);
     cr_assert_gt(of_first(80, "~pending"), 0); /* a small demo has them, too */
     cr_assert_gt(of_first(80, "~pay:300ms~amount:1"), 0);
 }
