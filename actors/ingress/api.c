@@ -19,26 +19,17 @@
 
 /* ---- arguments ---- */
 
-/* Names of what the path says, in the order of its parameters. */
-static void name_parameters(const ingress_call_t *call, pr_door_arguments_request_t *out,
-                            char names[PR_ROUTE_PARAMETERS_MAX][32])
-{
-    const char *at = call->endpoint->route.pattern;
-    for (size_t i = 0; i < call->match.count && (at = strchr(at, '{')) != NULL; i++) {
-        size_t len = strcspn(++at, "}");
-        snprintf(names[i], 32, "%.*s", (int)len, at);
-        out->names[i] = names[i];
-        out->values[i] = call->match.parameters[i];
-    }
-}
-
 static bool read_arguments(ingress_call_t *call)
 {
-    char names[PR_ROUTE_PARAMETERS_MAX][32], detail[128];
+    char names[PR_ROUTE_PARAMETERS_MAX][PR_ROUTE_NAME_BYTES], detail[128];
     pr_bytes_t body =
         call->endpoint->kind == PR_ENDPOINT_WRITE ? pr_httpd_body(call->http) : pr_bytes_text("");
     pr_door_arguments_request_t request = {.operation = call->endpoint->operation, .body = body};
-    name_parameters(call, &request, names);
+    size_t count = pr_route_names(call->endpoint->route.pattern, names);
+    for (size_t i = 0; i < count; i++) {
+        request.names[i] = names[i];
+        request.values[i] = call->match.parameters[i];
+    }
     if (pr_door_arguments_read(&request, &call->arguments_text, &call->arguments) == PR_OK)
         return true;
     snprintf(detail, sizeof detail, "%s%s", call->arguments.member[0] ? "At member " : "",
@@ -144,11 +135,11 @@ static void ask(ingress_call_t *call)
 {
     ingress_t *self = call->ingress;
     PR_CLEANUP_FREE char *arguments = pr_asprintf("{\"payment_id\":%s}", call->payment_id);
-    pr_params_clear(self->params);
-    pr_params_add_i64(self->params, call->key.key_id);
-    pr_params_add_text(self->params, "payment");
-    pr_params_add_text(self->params, arguments);
-    if (ingress_query(self, PR_SQL_INGRESS_READ, on_looked, call) != PR_OK)
+    pr_params_t *params = pr_pool_params(self->pool);
+    pr_params_add_i64(params, call->key.key_id);
+    pr_params_add_text(params, "payment");
+    pr_params_add_text(params, arguments);
+    if (pr_pool_query(self->pool, PR_SQL_INGRESS_READ, on_looked, call) != PR_OK)
         on_looked(call, PR_AGAIN, NULL, NULL);
 }
 
@@ -267,24 +258,24 @@ static void write_door(ingress_call_t *call)
         ingress_reply_problem(call, 500, "internal", "", 0);
         return;
     }
-    pr_params_clear(self->params);
-    pr_params_add_i64(self->params, call->key.key_id);
-    pr_params_add_text(self->params, key);
-    pr_params_add_bytes(self->params, pr_bytes(hash, sizeof hash));
-    pr_params_add_text(self->params, call->arguments.operation);
-    pr_params_add_text(self->params, pr_buffer_text(&call->arguments_text));
-    if (ingress_query(self, PR_SQL_INGRESS_WRITE, on_written, call) != PR_OK)
+    pr_params_t *params = pr_pool_params(self->pool);
+    pr_params_add_i64(params, call->key.key_id);
+    pr_params_add_text(params, key);
+    pr_params_add_bytes(params, pr_bytes(hash, sizeof hash));
+    pr_params_add_text(params, call->arguments.operation);
+    pr_params_add_text(params, pr_buffer_text(&call->arguments_text));
+    if (pr_pool_query(self->pool, PR_SQL_INGRESS_WRITE, on_written, call) != PR_OK)
         ingress_reply_error(call, PR_AGAIN, NULL);
 }
 
 static void read_door(ingress_call_t *call)
 {
     ingress_t *self = call->ingress;
-    pr_params_clear(self->params);
-    pr_params_add_i64(self->params, call->key.key_id);
-    pr_params_add_text(self->params, call->endpoint->operation);
-    pr_params_add_text(self->params, pr_buffer_text(&call->arguments_text));
-    if (ingress_query(self, PR_SQL_INGRESS_READ, on_read, call) != PR_OK)
+    pr_params_t *params = pr_pool_params(self->pool);
+    pr_params_add_i64(params, call->key.key_id);
+    pr_params_add_text(params, call->endpoint->operation);
+    pr_params_add_text(params, pr_buffer_text(&call->arguments_text));
+    if (pr_pool_query(self->pool, PR_SQL_INGRESS_READ, on_read, call) != PR_OK)
         ingress_reply_error(call, PR_AGAIN, NULL);
 }
 

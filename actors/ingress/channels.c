@@ -178,11 +178,11 @@ void ingress_channels_ask(void *arg, int64_t now_ms)
         known[count] = one->id;
         versions[count++] = one->version;
     }
-    pr_params_clear(self->params);
-    pr_params_add_text_array(self->params, known, count);
-    pr_params_add_i64_array(self->params, versions, NULL, count);
+    pr_params_t *params = pr_pool_params(self->pool);
+    pr_params_add_text_array(params, known, count);
+    pr_params_add_i64_array(params, versions, NULL, count);
     self->channels_asked =
-        ingress_query(self, PR_SQL_INGRESS_LOAD_CHANNELS, on_rows, self) == PR_OK;
+        pr_pool_query(self->pool, PR_SQL_INGRESS_LOAD_CHANNELS, on_rows, self) == PR_OK;
 }
 
 /* ---- life ---- */

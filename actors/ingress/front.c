@@ -27,40 +27,14 @@ static const pr_endpoint_t *find(const pr_httpd_request_t *request, pr_route_mat
 
 /* ---- the head ---- */
 
-static void no_such_thing(pr_httpd_request_t *request, const pr_route_match_t *match)
-{
-    static const char text[] =
-        "{\"title\":\"Method Not Allowed\",\"status\":405,\"code\":\"method_not_allowed\"}";
-    if (match->result != PR_ROUTE_METHOD) {
-        pr_httpd_reply_problem(request, 404, "not_found", "There is nothing here.", 0);
-        return;
-    }
-    pr_httpd_reply(request, &(pr_httpd_reply_t){.status = 405,
-                                                .content_type = "application/problem+json",
-                                                .body = pr_bytes_text(text),
-                                                .header_count = 1,
-                                                .headers = {{"Allow", match->allow}}});
-}
-
-static bool is_json(const char *type)
-{
-    static const char json[] = "application/json";
-    size_t len = sizeof json - 1;
-    return type && strncasecmp(type, json, len) == 0 &&
-           (type[len] == '\0' || type[len] == ';' || type[len] == ' ');
-}
-
 /* What the head of an API request must say; false: answered. */
 static bool api_head(ingress_t *self, pr_httpd_request_t *request, const pr_endpoint_t *endpoint)
 {
     uint8_t hash[INGRESS_HASH_BYTES];
-    const char *type = pr_httpd_header(request, "Content-Type");
-    const char *length = pr_httpd_header(request, "Content-Length");
-    bool has_body =
-        (length && strcmp(length, "0") != 0) || pr_httpd_header(request, "Transfer-Encoding");
     if (!ingress_key_hash(self, request, hash))
         return false;
-    if (endpoint->kind == PR_ENDPOINT_WRITE && has_body && !is_json(type)) {
+    if (endpoint->kind == PR_ENDPOINT_WRITE && pr_front_has_body(request) &&
+        !pr_front_is_json(pr_httpd_header(request, "Content-Type"))) {
         pr_httpd_reply_problem(request, 415, "not_json", "Send application/json.", 0);
         return false;
     }
@@ -74,7 +48,7 @@ void ingress_on_head(void *arg, pr_httpd_request_t *request)
     pr_route_match_t match;
     const pr_endpoint_t *endpoint = find(request, &match);
     if (!endpoint)
-        no_such_thing(request, &match);
+        pr_front_reply_no_route(request, &match);
     else if (endpoint->kind == PR_ENDPOINT_WEBHOOK)
         (void)ingress_webhook_head(self, request, match.parameters[0]);
     else if (endpoint->kind == PR_ENDPOINT_WRITE || endpoint->kind == PR_ENDPOINT_READ)
@@ -100,7 +74,7 @@ static void reply_health(ingress_call_t *call)
 {
     ingress_t *self = call->ingress;
     if (call->endpoint->kind == PR_ENDPOINT_HEALTH ||
-        (ingress_db_ready(self) && self->channels_loaded))
+        (pr_pool_ready(self->pool) && self->channels_loaded))
         ingress_reply_json(call, 200, pr_bytes_text("{\"status\":\"ok\"}"));
     else
         ingress_reply_problem(call, 503, "not_ready", "The database cannot be asked now.", 1);

@@ -7,14 +7,15 @@
 
 #include "actor/actor.h"
 #include "actors/ingress/door_arguments.h"
-#include "actors/ingress/limiter.h"
 #include "actors/ingress/routes.h"
 #include "base/map.h"
 #include "channel/channel_store.h"
+#include "front/front.h"
+#include "front/pool.h"
 #include "http/http.h"
-#include "httpd/httpd.h"
+#include "httpd/door_error.h"
+#include "httpd/limiter.h"
 
-#define INGRESS_DATABASES_MAX 32
 #define INGRESS_HASH_BYTES 32
 #define INGRESS_SIGNING_MAX 128 /* bytes of a signing key */
 
@@ -68,16 +69,8 @@ typedef struct {
 
 struct ingress_t {
     pr_actor_t *actor;
-    /* HTTP */
-    pr_httpd_t *httpd; /* NULL: the address was taken, tried again each second */
-    pr_httpd_options_t httpd_options;
-    pr_allow_list_t trusted;
-    char *certificate_pem, *key_pem;
-    int httpd_timer, listen_timer;
-    /* Postgres */
-    pr_db_t *dbs[INGRESS_DATABASES_MAX];
-    int db_count;
-    pr_params_t *params;
+    pr_front_t *front;
+    pr_pool_t *pool;
     /* channels */
     pr_channel_store_t *store;
     ingress_channel_t *channels;
@@ -109,14 +102,6 @@ void ingress_reply_problem(ingress_call_t *call, uint32_t status, const char *co
                            const char *detail, int64_t retry_after_s);
 void ingress_reply_error(ingress_call_t *call, pr_rc_t rc, const pr_error_t *error);
 int64_t ingress_now_ms(const ingress_t *self);
-
-/* ---- database.c ---- */
-void ingress_db_open(ingress_t *self, const pr_config_t *config);
-void ingress_db_close(ingress_t *self);
-bool ingress_db_ready(const ingress_t *self);
-/* One execution on the least busy connection, with self->params. PR_AGAIN: none is ready, or all
- * are too far behind. */
-PR_CHECK pr_rc_t ingress_query(ingress_t *self, int statement, pr_db_result_fn *fn, void *arg);
 
 /* ---- channels.c ---- */
 PR_CHECK pr_rc_t ingress_channels_open(ingress_t *self, const pr_config_t *config,

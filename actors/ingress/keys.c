@@ -154,10 +154,10 @@ static void go_on(ingress_call_t *call)
         refuse_signature(call, flaw);
         return;
     }
-    pr_params_clear(self->params);
-    pr_params_add_i64(self->params, call->key.key_id);
-    pr_params_add_text(self->params, request.nonce);
-    if (ingress_query(self, PR_SQL_INGRESS_NONCE_TAKE, on_nonce, call) != PR_OK)
+    pr_params_t *params = pr_pool_params(self->pool);
+    pr_params_add_i64(params, call->key.key_id);
+    pr_params_add_text(params, request.nonce);
+    if (pr_pool_query(self->pool, PR_SQL_INGRESS_NONCE_TAKE, on_nonce, call) != PR_OK)
         ingress_reply_error(call, PR_AGAIN, NULL);
 }
 
@@ -199,8 +199,8 @@ void ingress_key_check(ingress_call_t *call, const uint8_t hash[INGRESS_HASH_BYT
         go_on(call);
         return;
     }
-    pr_params_clear(self->params);
-    pr_params_add_bytes(self->params, pr_bytes(hash, INGRESS_HASH_BYTES));
-    if (ingress_query(self, PR_SQL_INGRESS_KEY_CHECK, on_checked, call) != PR_OK)
+    pr_params_t *params = pr_pool_params(self->pool);
+    pr_params_add_bytes(params, pr_bytes(hash, INGRESS_HASH_BYTES));
+    if (pr_pool_query(self->pool, PR_SQL_INGRESS_KEY_CHECK, on_checked, call) != PR_OK)
         ingress_reply_error(call, PR_AGAIN, NULL);
 }

@@ -35,14 +35,4 @@ extern const size_t pr_endpoints_count;
  * 414, 431, 503, 505. */
 bool pr_endpoint_says(const pr_endpoint_t *endpoint, uint32_t status);
 
-/* What an error of a door in SQL is over HTTP. */
-typedef struct {
-    uint32_t status;
-    const char *code; /* of the problem */
-    bool told;        /* the door's own words may be passed on */
-} pr_door_error_t;
-
-/* sqlstate "": the connection was lost, or there is none. */
-pr_door_error_t pr_door_error(const char *sqlstate);
-
 #endif

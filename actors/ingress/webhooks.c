@@ -59,7 +59,7 @@ static pr_rc_t write_headers(const pr_header_t *headers, size_t count, pr_buffer
         rc = rc != PR_OK
                  ? rc
                  : pr_buffer_printf(out, "%s\"%s\":", out->len > 1 ? "," : "", headers[i].name);
-        rc = rc != PR_OK ? rc : pr_door_arguments_write_text(out, pr_buffer_bytes(&value));
+        rc = rc != PR_OK ? rc : pr_members_write_text(out, pr_buffer_bytes(&value));
         pr_buffer_free(&value);
     }
     return rc != PR_OK ? rc : pr_buffer_append(out, "}", 1);
@@ -68,7 +68,7 @@ static pr_rc_t write_headers(const pr_header_t *headers, size_t count, pr_buffer
 static pr_rc_t write_named(pr_buffer_t *out, const char *name, const char *text)
 {
     pr_rc_t rc = pr_buffer_append_text(out, name);
-    return rc != PR_OK ? rc : pr_door_arguments_write_text(out, pr_bytes_text(text));
+    return rc != PR_OK ? rc : pr_members_write_text(out, pr_bytes_text(text));
 }
 
 static pr_rc_t write_item(const pr_webhook_item_t *item, pr_buffer_t *out)
@@ -142,10 +142,9 @@ static void on_refused(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_er
 static void add_params(ingress_call_t *call, const char *verdict, const char *reason,
                        const pr_buffer_t *headers, const pr_buffer_t *items)
 {
-    pr_params_t *params = call->ingress->params;
+    pr_params_t *params = pr_pool_params(call->ingress->pool);
     PR_CLEANUP_FREE char *query =
         pr_strndup((const char *)pr_httpd_query(call->http).data, pr_httpd_query(call->http).len);
-    pr_params_clear(params);
     pr_params_add_text(params, call->channel->id);
     pr_params_add_i64(params, call->received_us);
     pr_params_add_text(params, pr_httpd_method(call->http));
@@ -172,7 +171,7 @@ static void receive(ingress_call_t *call, const char *verdict, const pr_webhook_
         rc = pr_error_set(&error, PR_BAD, "ingress", "", "the webhook does not fit");
     } else {
         add_params(call, verdict, result->reason, &headers, &items);
-        rc = ingress_query(call->ingress, PR_SQL_INGRESS_WEBHOOK_RECEIVE, fn, call);
+        rc = pr_pool_query(call->ingress->pool, PR_SQL_INGRESS_WEBHOOK_RECEIVE, fn, call);
         if (rc != PR_OK)
             (void)pr_error_set(&error, rc, "ingress", "", "no connection is free");
     }

@@ -45,7 +45,8 @@
 
 #define PR_HTTPD_HEADERS_MAX 64  /* of a request */
 #define PR_HTTPD_TARGET_MAX 8192 /* bytes of path and query */
-#define PR_HTTPD_REPLY_HEADERS_MAX 4
+#define PR_HTTPD_REPLY_MAX_BYTES ((size_t)8 * 1024 * 1024)
+#define PR_HTTPD_REPLY_HEADERS_MAX 16
 
 typedef struct pr_httpd_t pr_httpd_t;
 typedef struct pr_httpd_request_t pr_httpd_request_t;
@@ -76,7 +77,8 @@ typedef struct {
 typedef struct {
     uint32_t status;
     const char *content_type; /* NULL or "": none */
-    pr_bytes_t body;          /* copied */
+    const char *caching;      /* Cache-Control; NULL: "no-store" */
+    pr_bytes_t body;          /* copied; at most PR_HTTPD_REPLY_MAX_BYTES */
     size_t header_count;
     pr_header_t headers[PR_HTTPD_REPLY_HEADERS_MAX]; /* copied */
     bool close;

@@ -15,7 +15,6 @@
 
 #define PROBLEM_MAX_BYTES 2048
 #define DROP_MAX_BYTES ((size_t)256 * 1024)
-#define REPLY_MAX_BYTES ((size_t)8 * 1024 * 1024)
 
 httpd_connection_t *httpd_connection_of(struct MHD_Connection *mhd)
 {
@@ -249,7 +248,7 @@ static void add_header(struct MHD_Response *response, const char *name, const ch
 
 void pr_httpd_reply(pr_httpd_request_t *self, const pr_httpd_reply_t *reply)
 {
-    pr_assert(!self->response && reply->body.len <= REPLY_MAX_BYTES);
+    pr_assert(!self->response && reply->body.len <= PR_HTTPD_REPLY_MAX_BYTES);
     /* libmicrohttpd's parameter is not const; it copies */
     self->response = MHD_create_response_from_buffer(
         reply->body.len, reply->body.len > 0 ? (void *)(uintptr_t)reply->body.data : (void *)"",
@@ -258,7 +257,7 @@ void pr_httpd_reply(pr_httpd_request_t *self, const pr_httpd_reply_t *reply)
     self->status = reply->status;
     if (reply->content_type && reply->content_type[0] != '\0')
         add_header(self->response, "Content-Type", reply->content_type);
-    add_header(self->response, "Cache-Control", "no-store");
+    add_header(self->response, "Cache-Control", reply->caching ? reply->caching : "no-store");
     add_header(self->response, "X-Content-Type-Options", "nosniff");
     for (size_t i = 0; i < reply->header_count; i++)
         add_header(self->response, reply->headers[i].name, reply->headers[i].value);

@@ -97,3 +97,13 @@ void pr_route_find(const void *rows, size_t count, size_t stride, const char *me
         allow(out, row->method);
     }
 }
+
+size_t pr_route_names(const char *pattern, char out[PR_ROUTE_PARAMETERS_MAX][PR_ROUTE_NAME_BYTES])
+{
+    size_t count = 0;
+    for (const char *at = pattern; count < PR_ROUTE_PARAMETERS_MAX && (at = strchr(at, '{'));) {
+        size_t len = strcspn(++at, "}");
+        snprintf(out[count++], PR_ROUTE_NAME_BYTES, "%.*s", (int)len, at);
+    }
+    return count;
+}

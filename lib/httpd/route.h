@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #define PR_ROUTE_PARAMETERS_MAX 2
+#define PR_ROUTE_NAME_BYTES 32       /* of a parameter, with the NUL */
 #define PR_ROUTE_PARAMETER_BYTES 256 /* decoded, with the NUL */
 
 typedef struct {
@@ -40,6 +41,10 @@ typedef struct {
 /* rows: `count` rows, `stride` bytes each, that begin with a pr_route_t. */
 void pr_route_find(const void *rows, size_t count, size_t stride, const char *method,
                    pr_bytes_t path, pr_route_match_t *out);
+
+/* The names of a pattern's parameters, in the order of pr_route_match_t.parameters; gives their
+ * count. */
+size_t pr_route_names(const char *pattern, char out[PR_ROUTE_PARAMETERS_MAX][PR_ROUTE_NAME_BYTES]);
 
 /* Percent-decodes text into out (size with the NUL). False: a broken escape, a NUL, no UTF-8, or
  * it does not fit. */

@@ -109,7 +109,7 @@ Test(door_arguments, texts_are_json_whatever_their_bytes)
         pr_buffer_t out;
         pr_json_t value;
         pr_buffer_init(&out, 256);
-        cr_assert_eq(pr_door_arguments_write_text(&out, texts[i].text), PR_OK);
+        cr_assert_eq(pr_members_write_text(&out, texts[i].text), PR_OK);
         cr_expect_str_eq(pr_buffer_text(&out), texts[i].out);
         cr_expect_eq(pr_json_check(pr_buffer_bytes(&out), &value), PR_OK);
         pr_buffer_free(&out);

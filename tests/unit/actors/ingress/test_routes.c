@@ -6,6 +6,7 @@
  */
 #include "actors/ingress/routes.h"
 #include "base/alloc.h"
+#include "httpd/door_error.h"
 
 #include <criterion/criterion.h>
 
@@ -100,20 +101,6 @@ Test(routes, are_those_of_the_description)
             cr_expect(pr_endpoint_says(endpoint, one->statuses[j]), "%s %s never answers %u",
                       one->method, one->path, one->statuses[j]);
     }
-}
-
-Test(routes, the_doors_errors_have_statuses)
-{
-    static const struct {
-        const char *sqlstate;
-        uint32_t status;
-    } cases[] = {{"PR001", 422}, {"PR002", 422}, {"PR003", 400}, {"PR004", 422}, {"PR005", 409},
-                 {"PR006", 409}, {"PR007", 422}, {"PR008", 413}, {"PR009", 403}, {"02000", 404},
-                 {"P0002", 404}, {"55P03", 409}, {"22P05", 400}, {"23505", 422}, {"40001", 503},
-                 {"57P01", 503}, {"53300", 503}, {"", 503},      {"42P01", 500}, {"XX000", 500}};
-    for (size_t i = 0; i < PR_COUNT(cases); i++)
-        cr_expect_eq(pr_door_error(cases[i].sqlstate).status, cases[i].status, "%s",
-                     cases[i].sqlstate);
 }
 
 /* Every status that an error of a door may become is in the row of every write. */

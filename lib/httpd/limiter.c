@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "actors/ingress/limiter.h"
+#include "httpd/limiter.h"
 
 #include "base/alloc.h"
 #include "base/assert.h"

@@ -8,8 +8,8 @@
  * addresses has its tokens back; what each refusal costs then is bounded by whom it is told to.
  * An IPv6 address counts with its whole /64.
  */
-#ifndef PR_INGRESS_LIMITER_H
-#define PR_INGRESS_LIMITER_H
+#ifndef PR_HTTPD_LIMITER_H
+#define PR_HTTPD_LIMITER_H
 
 #include "core/address.h"
 
