@@ -7037,7 +7037,8 @@ DECLARE
     e CONSTANT jsonb := item -> 'evidence';
     payment CONSTANT bigint := postrider.evidence_payment(channel_no, e);
     key text;
-    repeats int := 0;
+    fresh text[] := '{}';
+    verdict text;
 BEGIN
     IF coalesce(e ->> 'object', 'none') = 'none' THEN
         RETURN 'ignored: no payment';
@@ -7050,14 +7051,17 @@ BEGIN
     FOR key IN SELECT DISTINCT d.key FROM jsonb_array_elements_text(CASE jsonb_typeof(item -> 'dedupe') WHEN 'array' THEN item -> 'dedupe' ELSE '[]' END) AS d (key)
                WHERE d.key <> '' ORDER BY d.key LOOP
         INSERT INTO postrider.webhook_key AS k (channel_no, key, webhook_id) VALUES (channel_no, key, webhook_id) ON CONFLICT DO NOTHING;
-        IF NOT FOUND AND (SELECT k.webhook_id FROM postrider.webhook_key AS k WHERE k.channel_no = channel_no AND k.key = key) IS DISTINCT FROM webhook_id THEN
-            repeats := repeats + 1;
+        IF FOUND THEN
+            fresh := fresh || key;
+        ELSIF (SELECT k.webhook_id FROM postrider.webhook_key AS k WHERE k.channel_no = channel_no AND k.key = key) IS DISTINCT FROM webhook_id THEN
+            verdict := 'ignored: duplicate';
         END IF;
     END LOOP;
-    IF repeats > 0 THEN
-        RETURN 'ignored: duplicate';
+    verdict := coalesce(verdict, postrider.apply_evidence(payment, NULL, 'webhook', e, NULL));
+    IF verdict LIKE 'held:%' THEN
+        DELETE FROM postrider.webhook_key AS k WHERE k.channel_no = channel_no AND k.key = ANY (fresh);
     END IF;
-    RETURN postrider.apply_evidence(payment, NULL, 'webhook', e, NULL);
+    RETURN verdict;
 END $$;
 
 ALTER FUNCTION postrider.webhook_item(channel_no integer, webhook_id bigint, item jsonb) OWNER TO postrider_owner;

@@ -49,6 +49,21 @@ reply, one, result = hook([pay.says(s, second, "SUCCEEDED"), pay.says(s, first, 
 is_((reply, result), ("accepted", "applied; applied; held: AMOUNT_MISMATCH"), "a batch: each item for itself")
 reply, one, result = hook([pay.says(s, first, "SUCCEEDED", amount=1)])
 is_((reply, result, pay.tasks(s, first)), ("accepted", "held: AMOUNT_MISMATCH", ["evidence_mismatch MANUAL AMOUNT_MISMATCH"]), "one about another amount is acknowledged, and a person's")
+# what was held was not the answer: a later one by the same key is judged, once it is right it is applied, and only then it is a repeat
+for wrong, why in (({"amount": 1}, "AMOUNT"), ({"currency": "USD"}, "CURRENCY"), ({"account": "other"}, "ACCOUNT"), ({"reference": "another's"}, "NUMBER")):
+    payment = pay.submit(s, "held-" + why)
+    if why == "NUMBER":
+        pay.apply(s, payment, pay.says(s, payment, "PENDING", reference="its own"))
+    shared = ["held:" + why, "also:" + why]
+    held = [hook(pay.says(s, payment, "SUCCEEDED", **wrong), keys=shared)[2] for _ in range(2)]
+    is_((held, pay.tasks(s, payment)), (["held: %s_MISMATCH" % why] * 2, ["evidence_mismatch MANUAL %s_MISMATCH" % why]), why + " held, as often as it comes; one task")
+    right = pay.says(s, payment, "SUCCEEDED")
+    is_([hook(right, keys=shared[:1])[2], pay.row(s, payment, "state"), hook(right, keys=shared)[2]], ["applied", "succeeded", "ignored: duplicate"],
+        why + ": a right one by the same key is applied, then it is a repeat")
+payment, other = pay.submit(s, "held-batch"), pay.submit(s, "held-batch2")
+is_(hook([pay.says(s, payment, "SUCCEEDED"), pay.says(s, other, "SUCCEEDED", amount=1)], keys=["one for both"])[2], "applied; held: AMOUNT_MISMATCH",
+    "a batch whose items share a key")
+is_(hook(pay.says(s, payment, "SUCCEEDED"), keys=["one for both"])[2], "ignored: duplicate", "what was held frees no key that another item has used")
 try:
     hook([], channel="none")
     ok(False, "an unknown channel")
