@@ -3,7 +3,7 @@
  * Certificates that a webhook names by URL (PayPal). The profile pins their host, lib/gateway checks
  * that before it asks for one; here they are fetched once, by https, and kept for a day. Webhooks
  * that come meanwhile wait for the same answer; a failure counts for half a minute, so nobody can
- * make us ask more often.
+ * make us ask more often. For a suspect (webhooks.c) nothing is fetched: what is kept serves.
  */
 #include "actors/ingress/ingress_private.h"
 #include "base/alloc.h"
@@ -111,8 +111,9 @@ static void fetch(ingress_t *self, ingress_certificate_t *one, int64_t now_ms)
     watch_deadline(self);
 }
 
-/* The place of url: its own, else a free one, else the one that ends first. NULL: all are busy. */
-static ingress_certificate_t *place_of(ingress_t *self, const char *url, int64_t now_ms)
+/* The place of url: its own, else (may_fetch) a free one, else the one that ends first. NULL: none. */
+static ingress_certificate_t *place_of(ingress_t *self, const char *url, bool may_fetch,
+                                       int64_t now_ms)
 {
     ingress_certificate_t *best = NULL;
     for (size_t i = 0; i < INGRESS_CERTIFICATES_MAX; i++) {
@@ -122,6 +123,8 @@ static ingress_certificate_t *place_of(ingress_t *self, const char *url, int64_t
         if (!one->fetching && (!best || one->until_ms < best->until_ms))
             best = one;
     }
+    if (!may_fetch)
+        return NULL;
     if (best) {
         forget(best);
         best->url = pr_strdup(url);
@@ -134,7 +137,8 @@ pr_rc_t ingress_certificate_get(ingress_t *self, const char *url, ingress_call_t
                                 const char **pem)
 {
     *pem = NULL;
-    ingress_certificate_t *one = self->http ? place_of(self, url, ingress_now_ms(self)) : NULL;
+    ingress_certificate_t *one =
+        self->http ? place_of(self, url, !call->suspect, ingress_now_ms(self)) : NULL;
     if (!one || !one->fetching) {
         *pem = one ? one->pem : NULL;
         return PR_OK;

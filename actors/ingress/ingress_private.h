@@ -55,6 +55,7 @@ typedef struct ingress_call_t {
     pr_opened_channel_t *channel;
     int64_t received_us;
     pr_reply_kind_t refusal; /* what a refused one is told */
+    bool suspect;            /* from where too many were refused */
 } ingress_call_t;
 
 typedef struct {

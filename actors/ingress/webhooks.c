@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A webhook: verified over its raw bytes, journaled and applied in one transaction, acknowledged
- * after its commit and never before. What is refused is journaled too, as often as a channel may; what
- * forges again and again is turned away at its head.
+ * after its commit and never before. What is refused is journaled too, as often as a channel may.
+ *
+ * Who was refused too often is a suspect: an address at a channel. Behind a proxy or a shared egress that
+ * may be everybody, so a suspect is still heard, at a cost that is bounded: a body of at most SUSPECT_BODY_MAX_BYTES is
+ * read and its signature verified, nothing else. A good one goes its usual way; any other is told
+ * 429, and nothing is fetched, parsed further or written for it.
  */
 #include "actors/ingress/ingress_private.h"
 #include "base/alloc.h"
@@ -11,30 +15,57 @@
 #include "gateway/evidence_json.h"
 #include "sql/ingress.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define HEADERS_MAX_BYTES ((size_t)256 * 1024)
+/* Real webhooks have a few KiB; hashing so much takes as long as reading the head. */
+#define SUSPECT_BODY_MAX_BYTES ((size_t)64 * 1024)
 #define ITEMS_MAX_BYTES (PR_GATEWAY_ITEMS_MAX * (PR_EVIDENCE_JSON_MAX_BYTES + 4096))
 
 /* ---- the head ---- */
 
-bool ingress_webhook_head(ingress_t *self, pr_httpd_request_t *request, const char *channel)
+/* How long until this address is no suspect any more. */
+static int64_t suspect_ms(const ingress_t *self, const pr_httpd_request_t *request,
+                          const char *channel)
 {
-    const pr_ip_t *client = pr_httpd_client(request);
-    int64_t now_ms = ingress_now_ms(self);
-    const ingress_channel_t *known = ingress_channel_find(self, channel);
-    const char *what = known ? known->id : "none";
-    int64_t wait_ms = pr_limiter_wait_ms(self->wrongs, client, what, now_ms);
-    if (wait_ms > 0) {
-        pr_httpd_reply_problem(request, 429, "too_many_refused",
-                               "Too many webhooks from here were refused.", wait_ms / 1000 + 1);
+    return pr_limiter_wait_ms(self->wrongs, pr_httpd_client(request), channel,
+                              ingress_now_ms(self));
+}
+
+static void turn_away(pr_httpd_request_t *request, int64_t wait_ms)
+{
+    pr_httpd_reply_problem(request, 429, "too_many_refused",
+                           "Too many webhooks from here were refused.", wait_ms / 1000 + 1);
+}
+
+static bool is_long(const pr_httpd_request_t *request)
+{
+    const char *length = pr_httpd_header(request, "Content-Length");
+    return length && strtoull(length, NULL, 10) > SUSPECT_BODY_MAX_BYTES;
+}
+
+static bool suspect_head(pr_httpd_request_t *request, int64_t wait_ms)
+{
+    if (is_long(request)) {
+        turn_away(request, wait_ms);
         return false;
     }
+    pr_httpd_limit_body(request, SUSPECT_BODY_MAX_BYTES);
+    return true;
+}
+
+bool ingress_webhook_head(ingress_t *self, pr_httpd_request_t *request, const char *channel)
+{
+    const ingress_channel_t *known = ingress_channel_find(self, channel);
+    int64_t wait_ms = suspect_ms(self, request, known ? known->id : "none");
     if (known)
-        return true;
-    if (self->channels_loaded) {
-        (void)pr_limiter_take(self->wrongs, client, what, now_ms);
+        return wait_ms == 0 || suspect_head(request, wait_ms);
+    if (wait_ms > 0) {
+        turn_away(request, wait_ms);
+    } else if (self->channels_loaded) {
+        (void)pr_limiter_take(self->wrongs, pr_httpd_client(request), "none", ingress_now_ms(self));
         pr_httpd_reply_problem(request, 404, "unknown_channel", "", 0);
     } else {
         pr_httpd_reply_problem(request, 503, "not_ready", "", 1);
@@ -189,7 +220,12 @@ static void refuse(ingress_call_t *call, const pr_webhook_result_t *result)
     bool probe = result->verdict == PR_WEBHOOK_PROBE;
     const char *id = call->channel->id;
     int64_t now_ms = ingress_now_ms(self);
-    (void)pr_limiter_take(self->wrongs, pr_httpd_client(call->http), id, now_ms);
+    if (!pr_limiter_take(self->wrongs, pr_httpd_client(call->http), id, now_ms)) {
+        ingress_reply_problem(call, 429, "too_many_refused",
+                              "Too many webhooks from here were refused.",
+                              suspect_ms(self, call->http, id) / 1000 + 1);
+        return;
+    }
     pr_log_limited(PR_LOG_WARN, probe ? "webhook.probe" : "webhook.refused", id,
                    "channel=%s reason=%s", id, result->reason);
     call->refusal = PR_REPLY_REFUSED;
@@ -253,5 +289,6 @@ void ingress_webhook(ingress_call_t *call)
     }
     call->channel = known->opened;
     call->channel->users++;
+    call->suspect = suspect_ms(call->ingress, call->http, known->id) > 0;
     ingress_webhook_go_on(call);
 }

@@ -131,7 +131,7 @@ const pr_option_t pr_settings[] = {
     {"ingress.header_timeout", DURATION, "10s", 100, HOUR, NO, NO, "A connection that has not sent a whole head within this is closed, however busy."},
     {"ingress.body_timeout", DURATION, "20s", 100, HOUR, NO, NO, "The same for a body, and for a client that takes its answer."},
     {"ingress.idle_timeout", DURATION, "60s", 100, HOUR, NO, NO, "An answered connection is kept for this."},
-    {"ingress.wrong_rate", REAL, "0.5", 0.001, 100000, NO, NO, "Refused webhooks of one address to one channel, and requests of one address without a valid key, per second; past it 429 before anything is read."},
+    {"ingress.wrong_rate", REAL, "0.5", 0.001, 100000, NO, NO, "Refused webhooks of one address to one channel, and requests of one address without a valid key, per second; past it 429 (a webhook of at most 64 KiB is still verified, and taken if it is good)."},
     {"ingress.wrong_burst", INT, "20", 1, 100000, NO, NO, "So many of them at once."},
     {"ingress.waiting", INT, "256", 0, 10000, NO, NO, "Callers that wait for the end of their payment (wait_s) at most; others get 202 at once."},
 

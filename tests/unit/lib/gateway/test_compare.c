@@ -67,7 +67,7 @@ static char *text_field(pr_evidence_t *e, const char *name, size_t *size)
         const char *name;
         size_t offset, size;
     } fields[] = {
-#define FIELD(field) {#field, offsetof(pr_evidence_t, field), sizeof ((pr_evidence_t *)0)->field}
+#define FIELD(field) {#field, offsetof(pr_evidence_t, field), sizeof((pr_evidence_t *)0)->field}
         FIELD(account),   FIELD(request_no),       FIELD(reference),
         FIELD(refund_no), FIELD(refund_reference), FIELD(currency),
 #undef FIELD
