@@ -202,6 +202,7 @@ typedef struct {
     uint32_t line_max_bytes;   /* [64 KiB] of a row; longer ones are bad, and not kept */
     uint32_t depth_max;        /* [32] of XML */
     uint64_t bad_max;          /* [100000] bad rows before the file is given up */
+    const char *temp_dir;      /* ["/tmp"] where a zip is laid down; borrowed */
 } pr_statement_limits_t;
 
 /* ---- reading ---- */
