@@ -138,7 +138,7 @@ function(pr_fuzz_targets root)
     add_executable(${name} ${target})
     pr_common(${name})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-    target_link_libraries(${name} PRIVATE pr_actor pr_gateway pr_core pr_http pr_httpd pr_sign pr_wire)
+    target_link_libraries(${name} PRIVATE pr_actor pr_gateway pr_statement pr_core pr_http pr_httpd pr_sign pr_wire)
   endforeach()
 endfunction()
 

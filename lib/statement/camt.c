@@ -707,12 +707,10 @@ pr_rc_t pr_camt_close(pr_statement_t *statement)
 {
     pr_camt_t *self = statement->camt;
     int code = xmlParseChunk(self->parser, NULL, 0, 1);
-    if (self->rc == PR_OK && (code == XML_ERR_DOCUMENT_END || code == XML_ERR_DOCUMENT_EMPTY ||
-                              code == XML_ERR_TAG_NOT_FINISHED))
-        return pr_refuse(statement, "truncated", "the XML stops in the middle");
-    pr_rc_t rc = outcome(self, code);
-    if (rc == PR_OK && self->depth != 0)
-        rc = pr_refuse(statement, "truncated", "the XML stops in the middle");
+    bool cut = self->depth > 0 || code == XML_ERR_DOCUMENT_END || code == XML_ERR_DOCUMENT_EMPTY;
+    pr_rc_t rc = self->rc == PR_OK && cut
+                     ? pr_refuse(statement, "truncated", "the XML stops in the middle")
+                     : outcome(self, code);
     close_parser(self);
     return rc;
 }

@@ -82,10 +82,9 @@ static inline void statement_expect(const pr_statement_spec_t *spec, pr_bytes_t 
     for (size_t i = 0; i < PR_COUNT(pieces); i++) {
         statement_read_t got = statement_read(spec, NULL, bytes, pieces[i]);
         cr_expect_eq(got.rc, PR_OK, "%s", got.error.text);
-        pr_rc_t rc = pr_buffer_printf(&got.text, "rows %" PRIu64 " bad %" PRIu64 " %s %s\n",
-                                      got.totals.rows, got.totals.bad,
-                                      pr_statement_proof_name(got.totals.proof),
-                                      got.totals.difference);
+        pr_rc_t rc = pr_buffer_printf(
+            &got.text, "rows %" PRIu64 " bad %" PRIu64 " %s %s\n", got.totals.rows, got.totals.bad,
+            pr_statement_proof_name(got.totals.proof), got.totals.difference);
         cr_assert_eq(rc, PR_OK);
         cr_expect_str_eq(pr_buffer_text(&got.text), wanted, "pieces of %zu:\n%s\nwanted:\n%s",
                          pieces[i], pr_buffer_text(&got.text), wanted);

@@ -75,8 +75,7 @@ Test(statement_alipay, a_zip_of_details_and_summary_in_either_order)
         zip_of(names, texts, 2, &archive);
         statement_expect(&trade, pr_buffer_bytes(&archive), wanted);
         for (size_t len = 0; len < archive.len; len += 3) {
-            statement_read_t cut =
-                statement_read(&trade, NULL, pr_bytes(archive.data, len), 0);
+            statement_read_t cut = statement_read(&trade, NULL, pr_bytes(archive.data, len), 0);
             cr_expect_eq(cut.rc, PR_BAD, "cut at %zu", len);
             statement_read_free(&cut);
         }
