@@ -3097,6 +3097,32 @@ END $$;
 ALTER FUNCTION postrider.follow_timeline() OWNER TO postrider_owner;
 
 --
+-- Name: fulfilment_set(text, text, interval, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.fulfilment_set(who text, merchant_id text, grace interval, reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+BEGIN
+    IF NOT EXISTS (SELECT FROM postrider.merchant AS m WHERE m.id = merchant_id) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR001', MESSAGE = format('merchant %L is not known', left(merchant_id, 80)), HINT = 'postrider merchant list shows those that are.';
+    ELSIF grace NOT BETWEEN interval '0' AND interval '90 days' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the grace is not 0 to 90 days', HINT = 'How long after the payment the goods are out at the latest.';
+    END IF;
+    IF grace IS NULL THEN
+        DELETE FROM postrider.fulfilment_rule AS r WHERE r.merchant_id = merchant_id;
+    ELSE
+        INSERT INTO postrider.fulfilment_rule AS r (merchant_id, grace) VALUES (merchant_id, grace)
+        ON CONFLICT ON CONSTRAINT fulfilment_rule_pkey DO UPDATE SET grace = excluded.grace;
+    END IF;
+    PERFORM postrider.audit_add(who, 'recon.delivery', merchant_id, reason, jsonb_build_object('grace', grace));
+END $$;
+
+ALTER FUNCTION postrider.fulfilment_set(who text, merchant_id text, grace interval, reason text) OWNER TO postrider_owner;
+
+--
 -- Name: guard_history(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -5217,6 +5243,1396 @@ END $$;
 ALTER FUNCTION postrider.rebase() OWNER TO postrider_owner;
 
 --
+-- Name: recon_accounted(bigint, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_accounted(payment_id bigint, refund_id bigint) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT EXISTS (SELECT FROM postrider.recon_match AS m WHERE m.payment_id = $1 AND m.refund_id = $2
+                   AND (SELECT f.state FROM postrider.recon_file AS f WHERE f.id = m.file_id) NOT IN ('replaced', 'closed'))
+$_$;
+
+ALTER FUNCTION postrider.recon_accounted(payment_id bigint, refund_id bigint) OWNER TO postrider_owner;
+
+--
+-- Name: recon_again(integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_again(tries integer) RETURNS interval
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT CASE WHEN tries <= 1 THEN interval '10 min' WHEN tries = 2 THEN interval '30 min' WHEN tries <= 6 THEN interval '1 h'
+                WHEN tries <= 30 THEN interval '2 h' ELSE interval '12 h' END
+$$;
+
+ALTER FUNCTION postrider.recon_again(tries integer) OWNER TO postrider_owner;
+
+--
+-- Name: recon_begin(text, text, date, text, text, text, boolean); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_begin(who text, channel text, day date, kind text, name text, source text, correct boolean) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+#variable_conflict use_variable
+DECLARE
+    c postrider.channel;
+    span record;
+    known postrider.recon_file;
+    new_id bigint;
+BEGIN
+    SELECT x.* INTO c FROM postrider.channel AS x WHERE x.id = channel;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR004', MESSAGE = format('channel %L is not known', left(channel, 80)), HINT = 'postrider channel list shows those that are.';
+    END IF;
+    span := postrider.recon_day((postrider.recon_settings(channel)).zone, day);
+    IF (kind ~ '^[a-z0-9-]{1,64}$' AND source IN ('file', 'directory', 'download') AND span.to_at <= now()) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the day is not over where the channel is, or kind is not of a-z 0-9 -',
+            HINT = 'A statement is about a whole day: recon set --zone says whose.';
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended(format('postrider.recon %s %s %s', c.no, day, kind), 0));
+    SELECT x.* INTO known FROM postrider.recon_file AS x
+    WHERE x.channel_no = c.no AND x.statement_date = day AND x.kind = kind AND x.state NOT IN ('replaced', 'closed') FOR NO KEY UPDATE;
+    IF FOUND AND NOT coalesce(correct, false) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR012', MESSAGE = format('the statement of %s for %s (%s) is here: number %s, %s', channel, day, kind, known.id, known.state),
+            HINT = 'If this one corrects it, say so: --correct.';
+    ELSIF NOT FOUND AND correct THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('there is no statement of %s for %s (%s) to correct', channel, day, kind), HINT = 'Import it without --correct.';
+    END IF;
+    IF known.id IS NOT NULL THEN
+        UPDATE postrider.recon_file AS x SET state = 'replaced', updated_at = now() WHERE x.id = known.id;
+        -- what waits for its counterpart waits for nothing: the correction says it again
+        DELETE FROM postrider.recon_open AS o WHERE o.file_id = known.id;
+    END IF;
+    -- it is what it will be only after recon_finish, of which nobody sees the time before
+    INSERT INTO postrider.recon_file AS x (channel, channel_no, statement_date, from_at, to_at, kind, name, source, who, corrects, state)
+    VALUES (channel, c.no, day, span.from_at, span.to_at, kind, right(name, 255), source, left(who, 128), known.id, 'held') RETURNING x.id INTO new_id;
+    PERFORM postrider.audit_add(who, 'recon.run', new_id::text, NULL, jsonb_build_object('channel', channel, 'date', day, 'kind', kind, 'name', name, 'corrects', known.id));
+    RETURN new_id;
+END $_$;
+
+ALTER FUNCTION postrider.recon_begin(who text, channel text, day date, kind text, name text, source text, correct boolean) OWNER TO postrider_owner;
+
+--
+-- Name: recon_covered(integer, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_covered(channel_no integer, at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT EXISTS (SELECT FROM postrider.recon_file AS f WHERE f.channel_no = $1 AND f.state = 'matched' AND f.from_at <= $2 AND f.to_at > $2
+                   AND f.from_at > $2 - interval '26 hours')
+$_$;
+
+ALTER FUNCTION postrider.recon_covered(channel_no integer, at timestamp with time zone) OWNER TO postrider_owner;
+
+--
+-- Name: recon_day(text, date); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_day(zone text, day date, OUT from_at timestamp with time zone, OUT to_at timestamp with time zone) RETURNS record
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT day::timestamp AT TIME ZONE zone, (day + 1)::timestamp AT TIME ZONE zone
+$$;
+
+ALTER FUNCTION postrider.recon_day(zone text, day date, OUT from_at timestamp with time zone, OUT to_at timestamp with time zone) OWNER TO postrider_owner;
+
+--
+-- Name: recon_deliveries(integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_deliveries(most integer, OUT opened bigint, OUT through timestamp with time zone) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET "DateStyle" TO 'ISO, MDY'
+    AS $$
+DECLARE
+    last CONSTANT timestamptz := coalesce(nullif((SELECT s.value FROM postrider.setting AS s WHERE s.key = 'recon.delivered_through' FOR UPDATE), '')::timestamptz,
+                                          now() - interval '120 days') - interval '1 hour';
+    longest CONSTANT interval := (SELECT max(r.grace) FROM postrider.fulfilment_rule AS r);
+    shortest CONSTANT interval := (SELECT min(r.grace) FROM postrider.fulfilment_rule AS r);
+    one record;
+    d postrider.recon_difference;
+    looked bigint := 0;
+BEGIN
+    opened := 0;
+    through := now();
+    FOR one IN SELECT p.id, p.merchant_id, p.order_no, p.channel, p.channel_no, p.amount_minor, p.captured_minor, p.currency, p.gateway_reference, p.final_at,
+                      r.grace, p.final_at + r.grace AS due
+               FROM postrider.channel AS c
+               CROSS JOIN LATERAL (SELECT x.* FROM postrider.payment AS x WHERE x.channel_no = c.no AND x.final_at > last - longest
+                                   AND x.final_at <= now() - shortest AND x.state = 'succeeded' OFFSET 0) AS p
+               JOIN postrider.fulfilment_rule AS r ON r.merchant_id = p.merchant_id
+               WHERE p.final_at >= r.since AND p.final_at + r.grace > last AND p.final_at + r.grace <= now() AND p.refunded_minor < p.captured_minor
+                 AND NOT EXISTS (SELECT FROM postrider.fulfilment AS f WHERE f.merchant_id = p.merchant_id AND f.order_no = p.order_no AND f.state = 'delivered')
+                 AND NOT EXISTS (SELECT FROM postrider.recon_difference AS k WHERE k.key = 'delivery:' || p.id)
+               ORDER BY due LIMIT most LOOP
+        d := NULL;
+        d.key := 'delivery:' || one.id;
+        d.class := 'not_delivered';
+        d.reason := 'NOT_DELIVERED';
+        d.kind := 'delivery';
+        d.channel := one.channel;
+        d.channel_no := one.channel_no;
+        d.merchant_id := one.merchant_id;
+        d.order_no := one.order_no;
+        d.payment_id := one.id;
+        d.reference := one.gateway_reference;
+        d.theirs := '{}';
+        d.ours := jsonb_build_object('state', 'succeeded', 'amount_minor', one.captured_minor, 'currency', one.currency,
+            'final_at', postrider.json_time(one.final_at), 'grace_s', extract(epoch FROM one.grace));
+        IF postrider.recon_differ(d) THEN
+            opened := opened + 1;
+        END IF;
+        looked := looked + 1;
+        IF looked = most THEN
+            through := one.due;              -- there may be more that were due then
+        END IF;
+    END LOOP;
+    UPDATE postrider.setting AS s SET value = through::text WHERE s.key = 'recon.delivered_through';
+END $$;
+
+ALTER FUNCTION postrider.recon_deliveries(most integer, OUT opened bigint, OUT through timestamp with time zone) OWNER TO postrider_owner;
+
+--
+-- Name: recon_difference; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.recon_difference (
+    id bigint NOT NULL,
+    key text NOT NULL,
+    class text NOT NULL,
+    reason text NOT NULL,
+    kind text NOT NULL,
+    state text NOT NULL,
+    channel text NOT NULL,
+    channel_no integer NOT NULL,
+    statement_date date,
+    file_id bigint,
+    n bigint,
+    line bigint,
+    merchant_id text,
+    order_no text,
+    payment_id bigint,
+    refund_id bigint,
+    reference text,
+    theirs jsonb DEFAULT '{}'::jsonb NOT NULL,
+    ours jsonb DEFAULT '{}'::jsonb NOT NULL,
+    task_id bigint NOT NULL,
+    task_no text NOT NULL,
+    opened_at timestamp with time zone DEFAULT now() NOT NULL,
+    ended_at timestamp with time zone,
+    ended_by text,
+    conclusion text,
+    CONSTRAINT recon_difference_class_check CHECK ((class = ANY (ARRAY['missing_here'::text, 'unpaid_here'::text, 'missing_there'::text, 'state'::text, 'amount'::text, 'duplicate'::text, 'not_delivered'::text]))),
+    CONSTRAINT recon_difference_kind_check CHECK ((kind = ANY (ARRAY['payment'::text, 'refund'::text, 'delivery'::text])))
+);
+
+ALTER TABLE postrider.recon_difference OWNER TO postrider_owner;
+
+--
+-- Name: recon_differ(postrider.recon_difference); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_differ(d postrider.recon_difference) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    new_id bigint;
+    biz_type text;
+    biz_id text;
+    number text;
+    t postrider.task;
+BEGIN
+    -- a correction that says it again takes it over
+    UPDATE postrider.recon_difference AS x SET file_id = d.file_id, n = d.n, line = d.line
+    WHERE x.key = d.key AND x.state = 'open' AND (x.file_id, x.n) IS DISTINCT FROM (d.file_id, d.n);
+    IF EXISTS (SELECT FROM postrider.recon_difference AS x WHERE x.key = d.key) THEN
+        RETURN false;
+    END IF;
+    new_id := nextval('postrider.recon_difference_id_seq');
+    biz_type := CASE WHEN d.class = 'not_delivered' THEN 'delivery' WHEN d.class NOT IN ('unpaid_here', 'state', 'missing_there') THEN 'difference_review'
+                     WHEN d.refund_id IS NOT NULL THEN 'refund_review' WHEN d.class = 'unpaid_here' THEN 'state_repair' ELSE 'state_verification' END;
+    biz_id := CASE biz_type WHEN 'difference_review' THEN new_id::text WHEN 'delivery' THEN left(d.merchant_id || '/' || d.order_no, 128)
+                            WHEN 'refund_review' THEN d.refund_id::text ELSE d.payment_id::text END;
+    number := postrider.task_open(biz_type, biz_id, CASE WHEN biz_type = 'difference_review' THEN 'MANUAL' ELSE 'WAITING' END, 'difference', d.merchant_id,
+        d.order_no, d.payment_id, d.reason, format('%s %s: %s', d.channel, d.statement_date, d.reason),
+        jsonb_strip_nulls(jsonb_build_object('difference_id', new_id, 'class', d.class, 'payment_id', d.payment_id, 'refund_id', d.refund_id,
+            -- what the channel is said to have said: the task asks it
+            'channel_state', CASE WHEN d.class = 'missing_there' THEN 'missing'
+                                  WHEN d.reason = 'REFUND_NOT_HERE' THEN CASE WHEN d.theirs -> 'amount_minor' = d.ours -> 'amount_minor' THEN 'refunded' ELSE 'partially_refunded' END
+                                  WHEN d.class IN ('unpaid_here', 'state') THEN CASE d.theirs ->> 'state' WHEN 'PENDING' THEN 'processing' WHEN 'UNKNOWN' THEN NULL
+                                                                                ELSE lower(d.theirs ->> 'state') END END,
+            'theirs', d.theirs - 'raw', 'ours', d.ours)));
+    UPDATE postrider.task AS x SET difference_id = coalesce(x.difference_id, new_id) WHERE x.task_no = number RETURNING x.* INTO t;
+    INSERT INTO postrider.recon_difference (id, key, class, reason, kind, state, channel, channel_no, statement_date, file_id, n, line, merchant_id,
+        order_no, payment_id, refund_id, reference, theirs, ours, task_id, task_no)
+    OVERRIDING SYSTEM VALUE
+    VALUES (new_id, d.key, d.class, d.reason, d.kind, 'open', d.channel, d.channel_no, d.statement_date, d.file_id, d.n, d.line, d.merchant_id,
+        d.order_no, d.payment_id, d.refund_id, d.reference, d.theirs, d.ours, t.id, t.task_no);
+    RETURN true;
+END $$;
+
+ALTER FUNCTION postrider.recon_differ(d postrider.recon_difference) OWNER TO postrider_owner;
+
+--
+-- Name: task; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.task (
+    id bigint NOT NULL,
+    task_no text NOT NULL,
+    biz_type text NOT NULL,
+    biz_id text NOT NULL,
+    merchant_id text,
+    order_no text,
+    payment_id bigint,
+    source text NOT NULL,
+    difference_id bigint,
+    state text NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    retry_limit integer DEFAULT 10 NOT NULL,
+    next_run_at timestamp with time zone,
+    last_run_at timestamp with time zone,
+    last_error_code text,
+    last_error_message text,
+    request jsonb DEFAULT '{}'::jsonb NOT NULL,
+    result jsonb DEFAULT '{}'::jsonb NOT NULL,
+    lock_owner text,
+    lock_token uuid,
+    locked_at timestamp with time zone,
+    moved_by text NOT NULL,
+    move_reason text DEFAULT ''::text NOT NULL,
+    closed_by text,
+    conclusion text,
+    before jsonb,
+    after jsonb,
+    follows text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    lock_session uuid,
+    CONSTRAINT task_biz_id_check CHECK (((length(biz_id) >= 1) AND (length(biz_id) <= 128))),
+    CONSTRAINT task_biz_type_check CHECK ((biz_type ~ '^[a-z0-9_]{1,64}$'::text)),
+    CONSTRAINT task_source_check CHECK ((source = ANY (ARRAY['callback_failure'::text, 'difference'::text, 'person'::text, 'inspection'::text, 'application'::text])))
+);
+
+ALTER TABLE postrider.task OWNER TO postrider_owner;
+
+--
+-- Name: recon_differences; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.recon_differences AS
+ SELECT d.id AS difference_id,
+    d.class,
+    d.reason,
+    d.kind,
+    d.state AS status,
+    d.channel,
+    d.statement_date,
+    d.file_id,
+    d.line,
+    d.merchant_id,
+    d.order_no,
+    d.payment_id,
+    d.refund_id,
+    d.reference,
+    d.theirs,
+    d.ours,
+    d.task_no,
+    t.biz_type AS task_type,
+    t.state AS task_status,
+    d.opened_at,
+    d.ended_at,
+    d.ended_by,
+    d.conclusion
+   FROM (postrider.recon_difference d
+     LEFT JOIN LATERAL ( SELECT x.biz_type,
+            x.state
+           FROM postrider.task x
+          WHERE (x.id = d.task_id)
+         LIMIT 1) t ON (true));
+
+ALTER TABLE postrider.recon_differences OWNER TO postrider_owner;
+
+--
+-- Name: recon_difference_list(text, text, text, text, text, bigint, bigint, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_difference_list(channel text, class text, status text, merchant_id text, order_no text, file_id bigint, before bigint, most integer) RETURNS SETOF postrider.recon_differences
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $_$
+    SELECT d.* FROM postrider.recon_differences AS d
+    WHERE d.difference_id < coalesce($7, 9223372036854775807) AND ($1 IS NULL OR d.channel = $1) AND ($2 IS NULL OR d.class = $2)
+      AND ($3 IS NULL OR d.status = $3) AND ($4 IS NULL OR d.merchant_id = $4) AND ($5 IS NULL OR d.order_no = $5) AND ($6 IS NULL OR d.file_id = $6)
+    ORDER BY d.difference_id DESC LIMIT least(greatest($8, 0), 1000)
+$_$;
+
+ALTER FUNCTION postrider.recon_difference_list(channel text, class text, status text, merchant_id text, order_no text, file_id bigint, before bigint, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: recon_due(text, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_due(claimed_by text, most integer) RETURNS TABLE(channel text, statement_date date, source text, format text, tries integer, late boolean)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    one record;
+BEGIN
+    INSERT INTO postrider.recon_run AS r (channel, statement_date, due_at, next_at)
+    SELECT s.channel, d.day::date, postrider.recon_due_at(s.zone, s.ready, d.day::date), now()
+    FROM postrider.recon_channel AS s
+    CROSS JOIN LATERAL generate_series(greatest(s.starts, postrider.recon_last_day(s.zone, s.ready, now()) - 31)::timestamp,
+                                       postrider.recon_last_day(s.zone, s.ready, now())::timestamp, '1 day') AS d (day)
+    WHERE s.source <> 'none'
+    ON CONFLICT DO NOTHING;
+    UPDATE postrider.recon_run AS r SET done_at = now()
+    WHERE r.done_at IS NULL AND EXISTS (SELECT FROM postrider.recon_file AS f JOIN postrider.channel AS c ON c.no = f.channel_no
+                                        WHERE c.id = r.channel AND f.statement_date = r.statement_date AND f.state NOT IN ('replaced', 'closed'));
+    FOR one IN SELECT r.channel, r.statement_date, r.tries, r.due_at, s.source, s.format, s.late FROM postrider.recon_run AS r
+               JOIN postrider.recon_channel AS s ON s.channel = r.channel
+               WHERE r.done_at IS NULL AND r.next_at <= now() AND coalesce(r.claimed_until <= now(), true) AND s.source <> 'none'
+               ORDER BY r.statement_date, r.channel LIMIT most FOR UPDATE OF r SKIP LOCKED LOOP
+        UPDATE postrider.recon_run AS r SET claimed_until = now() + interval '10 min', claimed_by = left(recon_due.claimed_by, 128), tries = r.tries + 1,
+               next_at = now() + postrider.recon_again(r.tries + 1), last_at = now()
+        WHERE r.channel = one.channel AND r.statement_date = one.statement_date;
+        channel := one.channel;
+        statement_date := one.statement_date;
+        source := one.source;
+        format := one.format;
+        tries := one.tries + 1;
+        late := now() > one.due_at + one.late;
+        IF late THEN
+            PERFORM postrider.alert_raise('statement_late', one.channel, 'warn',
+                format('the statement for %s was due at %s and has not come (%s tries)', one.statement_date, postrider.json_time(one.due_at), tries));
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+
+ALTER FUNCTION postrider.recon_due(claimed_by text, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: recon_due_at(text, interval, date); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_due_at(zone text, ready interval, day date) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT ((day + 1)::timestamp + ready) AT TIME ZONE zone
+$$;
+
+ALTER FUNCTION postrider.recon_due_at(zone text, ready interval, day date) OWNER TO postrider_owner;
+
+--
+-- Name: recon_explain(bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_explain(difference_id bigint, why text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    d postrider.recon_difference;
+BEGIN
+    UPDATE postrider.recon_difference AS x SET state = 'explained', ended_at = now(), ended_by = 'postrider', conclusion = why
+    WHERE x.id = $1 AND x.state = 'open' RETURNING x.* INTO d;
+    IF FOUND AND NOT EXISTS (SELECT FROM postrider.recon_difference AS o WHERE o.task_id = d.task_id AND o.state = 'open') THEN
+        PERFORM postrider.task_done(t.biz_type, t.biz_id, 'EXPLAINED', jsonb_build_object('explained', why))
+        FROM postrider.task AS t WHERE t.id = d.task_id;
+    END IF;
+END $_$;
+
+ALTER FUNCTION postrider.recon_explain(difference_id bigint, why text) OWNER TO postrider_owner;
+
+--
+-- Name: recon_file_close(text, bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_file_close(who text, file_id bigint, reason text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    f CONSTANT postrider.recon_file := postrider.recon_file_locked(file_id);
+BEGIN
+    IF coalesce(reason, '') = '' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the reason is missing', HINT = 'Say what is wrong with it: it is written down.';
+    END IF;
+    UPDATE postrider.recon_file AS x SET state = 'closed', updated_at = now() WHERE x.id = f.id;
+    PERFORM postrider.audit_add(who, 'recon.close', f.id::text, reason, jsonb_build_object('was', f.reason, 'channel', f.channel, 'date', f.statement_date));
+END $$;
+
+ALTER FUNCTION postrider.recon_file_close(who text, file_id bigint, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: recon_file; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.recon_file (
+    id bigint NOT NULL,
+    channel text NOT NULL,
+    channel_no integer NOT NULL,
+    statement_date date NOT NULL,
+    from_at timestamp with time zone NOT NULL,
+    to_at timestamp with time zone NOT NULL,
+    kind text NOT NULL,
+    name text NOT NULL,
+    source text NOT NULL,
+    who text NOT NULL,
+    corrects bigint,
+    state text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    sha256 text DEFAULT ''::text NOT NULL,
+    bytes bigint DEFAULT 0 NOT NULL,
+    rows bigint DEFAULT 0 NOT NULL,
+    items bigint DEFAULT 0 NOT NULL,
+    bad bigint DEFAULT 0 NOT NULL,
+    proof text DEFAULT ''::text NOT NULL,
+    sums jsonb DEFAULT '[]'::jsonb NOT NULL,
+    facts jsonb DEFAULT '{}'::jsonb NOT NULL,
+    matched_to bigint DEFAULT 0 NOT NULL,
+    matched bigint DEFAULT 0 NOT NULL,
+    differences bigint DEFAULT 0 NOT NULL,
+    waiting bigint DEFAULT 0 NOT NULL,
+    ignored bigint DEFAULT 0 NOT NULL,
+    no_limit boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    matched_at timestamp with time zone,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT recon_file_kind_check CHECK ((kind ~ '^[a-z0-9-]{1,64}$'::text)),
+    CONSTRAINT recon_file_name_check CHECK ((length(name) <= 255)),
+    CONSTRAINT recon_file_source_check CHECK ((source = ANY (ARRAY['file'::text, 'directory'::text, 'download'::text])))
+);
+
+ALTER TABLE postrider.recon_file OWNER TO postrider_owner;
+
+--
+-- Name: recon_files; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.recon_files AS
+ SELECT f.id AS file_id,
+    f.channel,
+    f.statement_date,
+    f.kind,
+    f.name,
+    f.source,
+    f.state AS status,
+    f.reason,
+    f.who,
+    f.corrects,
+    f.sha256,
+    f.bytes,
+    f.rows,
+    f.items,
+    f.bad,
+    f.proof,
+    f.sums,
+    f.facts,
+    f.matched_to,
+    f.matched,
+    f.differences,
+    f.waiting,
+    f.ignored,
+    f.created_at,
+    f.matched_at,
+    f.updated_at
+   FROM postrider.recon_file f;
+
+ALTER TABLE postrider.recon_files OWNER TO postrider_owner;
+
+--
+-- Name: recon_file_list(text, text, bigint, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_file_list(channel text, status text, before bigint, most integer) RETURNS SETOF postrider.recon_files
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT f.* FROM postrider.recon_files AS f
+    WHERE f.file_id < coalesce($3, 9223372036854775807) AND ($1 IS NULL OR f.channel = $1) AND ($2 IS NULL OR f.status = $2)
+    ORDER BY f.file_id DESC LIMIT least(greatest($4, 0), 1000)
+$_$;
+
+ALTER FUNCTION postrider.recon_file_list(channel text, status text, before bigint, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: recon_file_locked(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_file_locked(id bigint) RETURNS postrider.recon_file
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    f postrider.recon_file;
+BEGIN
+    SELECT x.* INTO f FROM postrider.recon_file AS x WHERE x.id = $1 FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = format('there is no statement %s', coalesce(id::text, 'without an id')),
+            HINT = 'postrider recon list shows those that are.';
+    END IF;
+    RETURN f;
+END $_$;
+
+ALTER FUNCTION postrider.recon_file_locked(id bigint) OWNER TO postrider_owner;
+
+--
+-- Name: recon_file_release(text, bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_file_release(who text, file_id bigint, reason text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    f CONSTANT postrider.recon_file := postrider.recon_file_locked(file_id);
+BEGIN
+    IF coalesce(reason, '') = '' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the reason is missing', HINT = 'Say why it may be trusted: it is written down.';
+    ELSIF f.state <> 'held' OR f.reason LIKE 'UNREADABLE%' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('statement %s is %s', f.id, CASE f.state WHEN 'held' THEN 'unreadable' ELSE f.state END),
+            HINT = 'Only one that is held, and could be read, is released. Import a correction instead.';
+    END IF;
+    UPDATE postrider.recon_file AS x SET state = 'imported', no_limit = x.no_limit OR x.reason LIKE 'TOO_MANY%', updated_at = now() WHERE x.id = f.id;
+    PERFORM postrider.audit_add(who, 'recon.release', f.id::text, reason, jsonb_build_object('was', f.reason, 'channel', f.channel, 'date', f.statement_date));
+END $$;
+
+ALTER FUNCTION postrider.recon_file_release(who text, file_id bigint, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: recon_finish(bigint, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_finish(file_id bigint, facts jsonb, OUT state text, OUT reason text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    f CONSTANT postrider.recon_file := postrider.recon_file_locked(file_id);
+    c postrider.channel;
+    items CONSTANT bigint := (SELECT count(*) FROM postrider.recon_item AS i WHERE i.file_id = f.id);
+    bad CONSTANT bigint := (SELECT count(*) FROM postrider.recon_bad_row AS b WHERE b.file_id = f.id);
+    known bigint;
+BEGIN
+    SELECT x.* INTO c FROM postrider.channel AS x WHERE x.id = f.channel;
+    IF facts ->> 'error' IS NULL AND (items, bad) IS DISTINCT FROM ((facts ->> 'records')::bigint, (facts ->> 'bad')::bigint) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('%s rows and %s bad ones came, %s and %s were read', items, bad, facts ->> 'records', facts ->> 'bad'),
+            HINT = 'Import it again.';
+    END IF;
+    SELECT x.id INTO known FROM postrider.recon_file AS x
+    WHERE x.channel_no = f.channel_no AND x.sha256 = facts ->> 'sha256' AND x.rows > 0 AND x.state <> 'closed' AND x.id <> f.id ORDER BY x.id LIMIT 1;
+    IF FOUND AND (facts ->> 'rows')::bigint > 0 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR012', MESSAGE = format('these bytes are here already: statement %s', known), HINT = 'postrider recon show has what came of it.';
+    END IF;
+    reason := CASE
+        WHEN facts ->> 'error' IS NOT NULL THEN 'UNREADABLE: ' || left(facts ->> 'error', 300)
+        WHEN facts ->> 'proof' = 'differs' THEN 'TOTALS_DIFFER: ' || left(facts ->> 'difference', 300)
+        WHEN bad > 100 AND bad > items THEN format('BAD_ROWS: %s of %s', bad, items + bad)
+        WHEN coalesce(facts ->> 'account', '') <> '' AND c.account <> '' AND facts ->> 'account' <> c.account AND 'account' = ANY (c.match)
+            THEN format('OTHER_ACCOUNT: it is about %s', left(facts ->> 'account', 128))
+        WHEN postrider.time_of_us(facts ->> 'last_us') < f.from_at - interval '1 day' OR postrider.time_of_us(facts ->> 'first_us') > f.to_at + interval '1 day'
+            THEN format('OTHER_DAY: from %s to %s', postrider.json_time(postrider.time_of_us(facts ->> 'first_us')), postrider.json_time(postrider.time_of_us(facts ->> 'last_us')))
+        ELSE '' END;
+    state := CASE WHEN reason = '' THEN 'imported' ELSE 'held' END;
+    UPDATE postrider.recon_file AS x
+    SET state = state, reason = reason, sha256 = coalesce(facts ->> 'sha256', ''), bytes = coalesce((facts ->> 'bytes')::bigint, 0),
+        rows = CASE WHEN facts ->> 'error' IS NULL THEN items + bad ELSE 0 END, items = items, bad = bad, proof = coalesce(facts ->> 'proof', ''),
+        sums = coalesce(facts -> 'sums', '[]'), facts = facts - 'sums', updated_at = now()
+    WHERE x.id = f.id;
+    IF state = 'held' THEN
+        PERFORM postrider.alert_raise('statement_held', f.channel, 'warn', format('the statement for %s is held: %s', f.statement_date, reason));
+    END IF;
+    IF bad > 0 THEN
+        PERFORM postrider.alert_raise('statement_rows', f.channel, 'warn', format('%s rows of the statement for %s could not be read', bad, f.statement_date));
+    END IF;
+    UPDATE postrider.recon_run AS r SET done_at = now(), last_error = NULL, claimed_until = NULL WHERE r.channel = f.channel AND r.statement_date = f.statement_date;
+    PERFORM postrider.alert_resolve('statement_late', f.channel)
+    FROM (SELECT count(*) AS late FROM postrider.recon_run AS r WHERE r.channel = f.channel AND r.done_at IS NULL AND r.tries > 0) AS l WHERE l.late = 0;
+END $$;
+
+ALTER FUNCTION postrider.recon_finish(file_id bigint, facts jsonb, OUT state text, OUT reason text) OWNER TO postrider_owner;
+
+--
+-- Name: recon_former(postrider.recon_file); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_former(f postrider.recon_file) RETURNS bigint[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT ARRAY(WITH RECURSIVE v AS (
+        SELECT f.corrects AS id
+        UNION ALL
+        SELECT x.corrects FROM v JOIN postrider.recon_file AS x ON x.id = v.id)
+    SELECT v.id FROM v WHERE v.id IS NOT NULL)
+$$;
+
+ALTER FUNCTION postrider.recon_former(f postrider.recon_file) OWNER TO postrider_owner;
+
+--
+-- Name: recon_imported(integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_imported(most integer) RETURNS TABLE(file_id bigint, channel text, statement_date date)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT f.id, f.channel, f.statement_date FROM postrider.recon_file AS f WHERE f.state = 'imported' ORDER BY f.id LIMIT $1
+$_$;
+
+ALTER FUNCTION postrider.recon_imported(most integer) OWNER TO postrider_owner;
+
+--
+-- Name: recon_items(postrider.recon_file, bigint, bigint, bigint[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_items(f postrider.recon_file, lo bigint, hi bigint, these bigint[], OUT matched bigint, OUT opened bigint, OUT waiting bigint, OUT ignored bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    s CONSTANT postrider.recon_channel := postrider.recon_settings(f.channel);
+    former CONSTANT bigint[] := postrider.recon_former(f);
+    one record;
+    d postrider.recon_difference;
+BEGIN
+    matched := 0; opened := 0; waiting := 0; ignored := 0;
+    FOR one IN
+        WITH seen AS MATERIALIZED (
+            SELECT i.*, coalesce(w.id, r.payment_id) AS payment_id, r.id AS rid, r.state AS refund_state, r.amount_minor AS refund_amount
+            FROM postrider.recon_item AS i
+            CROSS JOIN LATERAL postrider.recon_payment(f.channel_no, i.reference, i.request_no) AS w
+            LEFT JOIN LATERAL (SELECT x.id, x.payment_id, x.state, x.amount_minor FROM postrider.refund AS x WHERE i.kind = 'refund' AND x.id = (
+                SELECT v.id FROM postrider.recon_refund(f.channel_no, w.id, i.refund_reference, i.refund_no, i.amount_minor) AS v) LIMIT 1) AS r ON true
+            WHERE i.file_id = f.id AND i.n > lo AND i.n <= hi AND (these IS NULL OR i.n = ANY (these)) AND i.kind IN ('payment', 'refund')
+        ), both_sides AS MATERIALIZED (
+            SELECT i.*, p.id IS NOT NULL AS known, p.merchant_id, p.order_no, p.request_no AS our_no, p.gateway_reference AS our_reference, p.state AS our_state,
+                   p.currency AS our_currency, CASE WHEN p.state = 'succeeded' THEN p.captured_minor ELSE p.amount_minor END AS our_amount,
+                   p.refunded_minor, p.paid_at, p.final_at,
+                   CASE WHEN p.id IS NULL OR i.kind = 'refund' AND i.rid IS NULL THEN NULL
+                        ELSE postrider.recon_judge(i.kind, i.state, i.amount_minor, i.currency,
+                            CASE i.kind WHEN 'payment' THEN p.state ELSE i.refund_state END,
+                            CASE i.kind WHEN 'refund' THEN i.refund_amount WHEN 'payment' THEN CASE WHEN p.state = 'succeeded' THEN p.captured_minor ELSE p.amount_minor END END,
+                            p.currency, coalesce((s.tolerance ->> i.currency)::bigint, 0)) END AS class
+            FROM seen AS i
+            LEFT JOIN LATERAL (SELECT x.* FROM postrider.payment AS x WHERE x.id = i.payment_id LIMIT 1) AS p ON true
+        ), kept AS (
+            INSERT INTO postrider.recon_match AS m (payment_id, refund_id, file_id, n)
+            SELECT DISTINCT ON (b.payment_id, coalesce(b.rid, 0)) b.payment_id, coalesce(b.rid, 0), f.id, b.n FROM both_sides AS b
+            WHERE b.known AND (b.kind = 'payment' OR b.rid IS NOT NULL)
+            ORDER BY b.payment_id, coalesce(b.rid, 0), b.n
+            ON CONFLICT (payment_id, refund_id) DO UPDATE SET file_id = excluded.file_id, n = excluded.n WHERE m.file_id = ANY (former)
+            RETURNING m.n
+        )
+        SELECT b.*, k.n IS NOT NULL AS kept, (SELECT count(*) FROM kept) AS n_kept
+        FROM both_sides AS b LEFT JOIN kept AS k ON k.n = b.n
+        WHERE k.n IS NULL OR b.class IS NOT NULL OR b.request_no NOT IN (b.our_no, b.order_no, coalesce(b.our_reference, b.our_no))
+        UNION ALL
+        -- a row of its own says how many there were when nothing is odd
+        SELECT z.*, NULL::boolean, (SELECT count(*) FROM kept) FROM (SELECT 1) AS q LEFT JOIN both_sides AS z ON false
+        ORDER BY n NULLS FIRST
+    LOOP
+        IF one.n IS NULL THEN
+            matched := one.n_kept;
+            CONTINUE;
+        END IF;
+        d := NULL;
+        d.kind := one.kind;
+        d.class := one.class;
+        d.reason := CASE one.class WHEN 'amount' THEN 'AMOUNT_MISMATCH' WHEN 'unpaid_here' THEN 'PAID_AT_CHANNEL' WHEN 'state' THEN 'STATE_MISMATCH' END;
+        IF one.known AND one.request_no NOT IN (one.our_no, one.order_no, coalesce(one.our_reference, one.our_no)) THEN
+            -- the channel's number says one payment, ours says another
+            d.class := 'missing_here';
+            d.reason := 'NUMBERS_DISAGREE';
+        ELSIF one.known AND (one.kind = 'payment' OR one.rid IS NOT NULL) AND NOT one.kept THEN
+            CONTINUE WHEN EXISTS (SELECT FROM postrider.recon_match AS m WHERE m.payment_id = one.payment_id AND m.refund_id = coalesce(one.rid, 0)
+                                  AND (m.file_id = f.id AND m.n = one.n
+                                       OR (SELECT x.kind FROM postrider.recon_file AS x WHERE x.id = m.file_id) <> f.kind));
+            d.class := 'duplicate';
+            d.reason := 'DUPLICATE_ROW';
+        ELSIF one.known AND one.kind = 'refund' AND one.rid IS NULL THEN
+            d.class := 'state';
+            d.reason := 'REFUND_NOT_HERE';
+        ELSIF NOT one.known THEN
+            d.class := 'missing_here';
+            d.reason := 'NOT_HERE';
+        END IF;
+        IF one.kept AND d.class IS NOT NULL THEN
+            matched := matched - 1;              -- it is accounted for, but does not agree
+        END IF;
+        IF one.state <> 'SUCCEEDED' AND d.class = 'missing_here' AND d.reason = 'NOT_HERE' OR one.state NOT IN ('SUCCEEDED', 'PENDING') AND d.reason = 'REFUND_NOT_HERE' THEN
+            ignored := ignored + 1;              -- no money moved, and nobody here knows of it
+            CONTINUE;
+        END IF;
+        IF d.reason IN ('NOT_HERE', 'REFUND_NOT_HERE') AND coalesce(one.occurred_at, f.to_at) + s.pool_age > now() THEN
+            INSERT INTO postrider.recon_open (side, channel_no, file_id, n, since, until)
+            VALUES ('theirs', f.channel_no, f.id, one.n, coalesce(one.occurred_at, f.to_at), coalesce(one.occurred_at, f.to_at) + s.pool_age)
+            ON CONFLICT DO NOTHING;
+            waiting := waiting + 1;
+            CONTINUE;
+        END IF;
+        d.channel := f.channel;
+        d.channel_no := f.channel_no;
+        d.statement_date := f.statement_date;
+        d.file_id := f.id;
+        d.n := one.n;
+        d.line := one.line;
+        d.payment_id := CASE WHEN one.known THEN one.payment_id END;
+        d.refund_id := one.rid;
+        d.merchant_id := one.merchant_id;
+        d.order_no := one.order_no;
+        d.reference := coalesce(one.refund_reference, one.reference, one.request_no);
+        d.theirs := jsonb_strip_nulls(jsonb_build_object('kind', one.kind, 'state', one.state, 'native', one.native, 'reference', one.reference,
+            'request_no', one.request_no, 'refund_reference', one.refund_reference, 'refund_no', one.refund_no, 'amount_minor', one.amount_minor,
+            'currency', one.currency, 'occurred_at', postrider.json_time(one.occurred_at), 'line', one.line, 'entry', one.entry, 'raw', left(one.raw, 1000),
+            'tolerance', coalesce((s.tolerance ->> one.currency)::bigint, 0)));
+        d.ours := CASE WHEN one.known THEN jsonb_strip_nulls(jsonb_build_object('state', CASE WHEN one.rid IS NOT NULL THEN one.refund_state ELSE one.our_state END,
+            'amount_minor', CASE WHEN one.rid IS NOT NULL THEN one.refund_amount ELSE one.our_amount END, 'currency', one.our_currency,
+            'request_no', one.our_no, 'reference', one.our_reference, 'refunded_minor', one.refunded_minor, 'final_at', postrider.json_time(one.final_at))) ELSE '{}' END;
+        -- where a number names it, a correction finds the same one again
+        d.key := concat_ws(':', f.channel_no, f.statement_date, f.kind, d.class, one.kind,
+            coalesce(one.rid::text, CASE WHEN one.kind = 'payment' AND d.class <> 'duplicate' THEN d.payment_id::text END,
+                     coalesce(one.refund_reference, one.refund_no, one.reference, one.request_no, '') || CASE WHEN d.class = 'duplicate' THEN '#' || one.line
+                         WHEN coalesce(one.refund_reference, one.refund_no, one.reference, one.request_no) IS NULL THEN '#' || one.line ELSE '' END));
+        IF postrider.recon_differ(d) THEN
+            opened := opened + 1;
+        END IF;
+    END LOOP;
+END $$;
+
+ALTER FUNCTION postrider.recon_items(f postrider.recon_file, lo bigint, hi bigint, these bigint[], OUT matched bigint, OUT opened bigint, OUT waiting bigint, OUT ignored bigint) OWNER TO postrider_owner;
+
+--
+-- Name: recon_judge(text, text, bigint, text, text, bigint, text, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_judge(kind text, theirs text, their_amount bigint, their_currency text, ours text, our_amount bigint, our_currency text, tolerance bigint) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT CASE
+        WHEN theirs IN ('SUCCEEDED', 'UNKNOWN') AND their_currency <> our_currency THEN 'amount'
+        WHEN (theirs = 'SUCCEEDED' OR ours = 'succeeded') AND abs(their_amount - our_amount) > tolerance THEN 'amount'
+        WHEN theirs = 'SUCCEEDED' THEN CASE WHEN ours = 'succeeded' THEN NULL WHEN ours IN ('created', 'processing') AND kind = 'payment' THEN 'unpaid_here' ELSE 'state' END
+        WHEN theirs = 'UNKNOWN' THEN CASE WHEN ours IN ('created', 'processing') THEN 'state' END
+        -- a refund that was under way when the statement was made may have arrived since
+        WHEN theirs = 'PENDING' THEN CASE WHEN ours = 'succeeded' AND kind = 'payment' THEN 'state' END
+        ELSE CASE WHEN ours IN ('failed', 'cancelled', 'reversed') THEN NULL ELSE 'state' END
+    END
+$$;
+
+ALTER FUNCTION postrider.recon_judge(kind text, theirs text, their_amount bigint, their_currency text, ours text, our_amount bigint, our_currency text, tolerance bigint) OWNER TO postrider_owner;
+
+--
+-- Name: recon_last_day(text, interval, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_last_day(zone text, ready interval, at timestamp with time zone) RETURNS date
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    -- a day is due long before the day after next: two candidates are enough, one more costs nothing
+    SELECT max(d.day) FROM (SELECT (at AT TIME ZONE zone - ready)::date - n AS day FROM generate_series(0, 2) AS n) AS d
+    WHERE postrider.recon_due_at(zone, ready, d.day) <= at
+$$;
+
+ALTER FUNCTION postrider.recon_last_day(zone text, ready interval, at timestamp with time zone) OWNER TO postrider_owner;
+
+--
+-- Name: recon_match_step(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_match_step(file_id bigint, most integer, OUT state text, OUT matched_to bigint, OUT items bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    f postrider.recon_file := postrider.recon_file_locked(recon_match_step.file_id);
+    s CONSTANT postrider.recon_channel := postrider.recon_settings(f.channel);
+    room bigint := CASE WHEN f.no_limit THEN 9223372036854775807 ELSE s.max_differences END;
+    got record;
+    one record;
+BEGIN
+    state := f.state; matched_to := f.matched_to; items := f.items;
+    IF f.state <> 'imported' THEN
+        RETURN;
+    END IF;
+    -- one step of a channel at a time: a payment may stand in two files of it
+    PERFORM pg_advisory_xact_lock(hashtextextended('postrider.recon ' || f.channel_no, 1));
+    BEGIN
+        IF f.matched_to < f.items THEN
+            got := postrider.recon_items(f, f.matched_to, f.matched_to + most, NULL);
+            UPDATE postrider.recon_file AS x
+            SET matched_to = least(f.matched_to + most, f.items), matched = x.matched + got.matched, differences = x.differences + got.opened,
+                waiting = x.waiting + got.waiting, ignored = x.ignored + got.ignored, updated_at = now()
+            WHERE x.id = f.id RETURNING x.* INTO f;
+        ELSE
+            UPDATE postrider.recon_file AS x SET state = 'matched', matched_at = now(), updated_at = now() WHERE x.id = f.id;
+            got := postrider.recon_other_side(f, room - f.differences);
+            IF got.opened IS NULL THEN
+                RAISE SQLSTATE 'PR011';
+            END IF;
+            UPDATE postrider.recon_file AS x SET differences = x.differences + got.opened, waiting = x.waiting + got.waiting WHERE x.id = f.id;
+            -- of what this one corrects, what it does not say again is explained
+            FOR one IN SELECT d.id FROM postrider.recon_difference AS d
+                       WHERE d.file_id = ANY (postrider.recon_former(f)) AND d.state = 'open' AND d.n IS NOT NULL ORDER BY d.id LOOP
+                PERFORM postrider.recon_explain(one.id, format('the corrected statement (%s) does not say it', f.id));
+            END LOOP;
+            PERFORM postrider.recon_pool_step(f.channel, 10000);
+        END IF;
+        IF f.differences > room THEN
+            RAISE SQLSTATE 'PR011';
+        END IF;
+    EXCEPTION WHEN SQLSTATE 'PR011' THEN
+        -- what this step has opened is undone: a person looks first
+        UPDATE postrider.recon_file AS x SET state = 'held', reason = format('TOO_MANY_DIFFERENCES: more than %s', room), updated_at = now()
+        WHERE x.id = f.id;
+        PERFORM postrider.alert_raise('statement_held', f.channel, 'warn', format('the statement for %s is held: more than %s differences', f.statement_date, room));
+    END;
+    SELECT x.state, x.matched_to, x.items INTO state, matched_to, items FROM postrider.recon_file AS x WHERE x.id = f.id;
+END $$;
+
+ALTER FUNCTION postrider.recon_match_step(file_id bigint, most integer, OUT state text, OUT matched_to bigint, OUT items bigint) OWNER TO postrider_owner;
+
+--
+-- Name: recon_missed(text, date, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_missed(channel text, day date, error text) RETURNS timestamp with time zone
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    UPDATE postrider.recon_run AS r SET last_error = left($3, 500), last_at = now(), claimed_until = NULL
+    WHERE r.channel = $1 AND r.statement_date = $2 AND r.done_at IS NULL RETURNING r.next_at
+$_$;
+
+ALTER FUNCTION postrider.recon_missed(channel text, day date, error text) OWNER TO postrider_owner;
+
+--
+-- Name: recon_not_there(postrider.recon_file, bigint, bigint, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_not_there(f postrider.recon_file, payment_id bigint, refund_id bigint, since timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    d postrider.recon_difference;
+    p postrider.payment;
+    r postrider.refund;
+BEGIN
+    SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = $2;
+    SELECT x.* INTO r FROM postrider.refund AS x WHERE x.id = $3;
+    d := NULL;
+    d.class := 'missing_there';
+    d.reason := 'NOT_IN_STATEMENT';
+    d.kind := CASE WHEN r.id IS NULL THEN 'payment' ELSE 'refund' END;
+    d.channel := p.channel;
+    d.channel_no := p.channel_no;
+    d.statement_date := (since AT TIME ZONE (postrider.recon_settings(p.channel)).zone)::date;
+    d.file_id := f.id;
+    d.merchant_id := p.merchant_id;
+    d.order_no := p.order_no;
+    d.payment_id := p.id;
+    d.refund_id := r.id;
+    d.reference := coalesce(r.gateway_reference, r.gateway_no, p.gateway_reference, p.request_no);
+    d.theirs := '{}';
+    d.ours := jsonb_strip_nulls(jsonb_build_object('state', coalesce(r.state, p.state), 'amount_minor', coalesce(r.amount_minor, p.captured_minor),
+        'currency', p.currency, 'request_no', p.request_no, 'reference', p.gateway_reference, 'refund_no', r.gateway_no, 'since', postrider.json_time(since)));
+    d.key := concat_ws(':', p.channel_no, 'missing_there', p.id, r.id);
+    RETURN postrider.recon_differ(d);
+END $_$;
+
+ALTER FUNCTION postrider.recon_not_there(f postrider.recon_file, payment_id bigint, refund_id bigint, since timestamp with time zone) OWNER TO postrider_owner;
+
+--
+-- Name: recon_other_side(postrider.recon_file, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_other_side(f postrider.recon_file, most bigint, OUT opened bigint, OUT waiting bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    s CONSTANT postrider.recon_channel := postrider.recon_settings(f.channel);
+    one record;
+    absent bigint := 0;
+    lost jsonb := '[]';
+BEGIN
+    opened := 0; waiting := 0;
+    FOR one IN
+        SELECT * FROM (
+            SELECT p.id AS payment_id, NULL::bigint AS refund_id, coalesce(p.paid_at, p.final_at) AS since FROM postrider.payment AS p
+            WHERE p.channel_no = f.channel_no AND p.final_at >= f.from_at AND p.final_at < f.to_at AND p.state = 'succeeded' AND 'payment' = ANY (s.proves)
+              AND p.amount_minor > 0
+            UNION ALL
+            SELECT r.payment_id, r.id, r.final_at FROM postrider.refund AS r
+            WHERE r.final_at >= f.from_at AND r.final_at < f.to_at AND r.state = 'succeeded' AND 'refund' = ANY (s.proves)
+              AND (SELECT p.channel_no FROM postrider.payment AS p WHERE p.id = r.payment_id) = f.channel_no) AS ours
+        WHERE NOT postrider.recon_accounted(ours.payment_id, coalesce(ours.refund_id, 0))
+    LOOP
+        IF one.since + s.pool_age < f.to_at AND postrider.recon_covered(f.channel_no, one.since) THEN
+            absent := absent + 1;
+            IF absent > most THEN
+                opened := NULL;
+                RETURN;
+            END IF;
+            lost := lost || jsonb_build_array(jsonb_build_array(one.payment_id, one.refund_id, one.since));
+        ELSE
+            INSERT INTO postrider.recon_open (side, channel_no, file_id, payment_id, refund_id, since, until)
+            VALUES ('ours', f.channel_no, f.id, one.payment_id, one.refund_id, one.since, one.since + s.pool_age) ON CONFLICT DO NOTHING;
+            waiting := waiting + 1;
+        END IF;
+    END LOOP;
+    FOR one IN SELECT (x.value ->> 0)::bigint AS payment_id, (x.value ->> 1)::bigint AS refund_id, (x.value ->> 2)::timestamptz AS since
+               FROM jsonb_array_elements(lost) AS x LOOP
+        IF postrider.recon_not_there(f, one.payment_id, one.refund_id, one.since) THEN
+            opened := opened + 1;
+        END IF;
+    END LOOP;
+END $$;
+
+ALTER FUNCTION postrider.recon_other_side(f postrider.recon_file, most bigint, OUT opened bigint, OUT waiting bigint) OWNER TO postrider_owner;
+
+--
+-- Name: recon_payment(integer, text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_payment(channel_no integer, reference text, request_no text) RETURNS TABLE(id bigint)
+    LANGUAGE sql STABLE
+    AS $_$
+    SELECT coalesce(
+        (SELECT p.id FROM postrider.payment AS p WHERE p.channel_no = $1 AND p.gateway_reference = $2),
+        (SELECT p.id FROM postrider.payment AS p WHERE p.request_no = $3 AND p.channel_no = $1),
+        (SELECT p.id FROM postrider.payment AS p WHERE p.channel_no = $1 AND p.gateway_reference = $3),
+        -- two merchants' orders may have one number: then it says nothing
+        (SELECT CASE WHEN count(*) = 1 THEN min(o.id) END FROM (SELECT p.id FROM postrider.payment AS p
+            WHERE p.channel_no = $1 AND p.order_no = $3 AND p.request_no IS NULL LIMIT 2) AS o))
+$_$;
+
+ALTER FUNCTION postrider.recon_payment(channel_no integer, reference text, request_no text) OWNER TO postrider_owner;
+
+--
+-- Name: recon_pool_step(text, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_pool_step(channel text, most integer, OUT settled bigint, OUT opened bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $_$
+DECLARE
+    number CONSTANT int := (SELECT c.no FROM postrider.channel AS c WHERE c.id = $1);
+    one record;
+    f postrider.recon_file;
+    got record;
+BEGIN
+    settled := 0; opened := 0;
+    PERFORM pg_advisory_xact_lock(hashtextextended('postrider.recon ' || number, 1));
+    -- theirs: those that are old enough, or are known by now
+    FOR one IN SELECT o.file_id, array_agg(o.n ORDER BY o.n) AS ns FROM (
+                   SELECT x.file_id, x.n FROM postrider.recon_open AS x
+                   LEFT JOIN LATERAL (SELECT y.* FROM postrider.recon_item AS y WHERE y.file_id = x.file_id AND y.n = x.n LIMIT 1) AS i ON true
+                   CROSS JOIN LATERAL postrider.recon_payment(number, i.reference, i.request_no) AS w
+                   CROSS JOIN LATERAL postrider.recon_refund(number, w.id, i.refund_reference, i.refund_no, i.amount_minor) AS v
+                   WHERE x.channel_no = number AND x.side = 'theirs'
+                     AND (x.until <= now() OR CASE i.kind WHEN 'payment' THEN w.id ELSE v.id END IS NOT NULL) ORDER BY x.id LIMIT most) AS o
+               GROUP BY o.file_id ORDER BY o.file_id LOOP
+        SELECT x.* INTO f FROM postrider.recon_file AS x WHERE x.id = one.file_id FOR NO KEY UPDATE;
+        CONTINUE WHEN f.state <> 'matched';
+        DELETE FROM postrider.recon_open AS x WHERE x.file_id = f.id AND x.n = ANY (one.ns);
+        got := postrider.recon_items(f, 0, f.items, one.ns);
+        settled := settled + got.matched;
+        opened := opened + got.opened;
+        UPDATE postrider.recon_file AS x SET matched = x.matched + got.matched, differences = x.differences + got.opened,
+            waiting = greatest(x.waiting - cardinality(one.ns) + got.waiting, 0) WHERE x.id = f.id;
+    END LOOP;
+    -- ours
+    FOR one IN SELECT o.id, o.file_id, o.payment_id, o.refund_id, o.since, o.until FROM postrider.recon_open AS o
+               WHERE o.channel_no = number AND o.side = 'ours' ORDER BY o.id LIMIT most LOOP
+        IF postrider.recon_accounted(one.payment_id, coalesce(one.refund_id, 0)) THEN
+            settled := settled + 1;
+        ELSIF postrider.recon_covered(number, one.since) AND postrider.recon_covered(number, one.until) THEN
+            SELECT x.* INTO f FROM postrider.recon_file AS x WHERE x.id = one.file_id;
+            IF postrider.recon_not_there(f, one.payment_id, one.refund_id, one.since) THEN
+                opened := opened + 1;
+                UPDATE postrider.recon_file AS x SET differences = x.differences + 1 WHERE x.id = f.id;
+            END IF;
+        ELSIF one.until >= (SELECT min(x.from_at) FROM postrider.recon_file AS x WHERE x.channel_no = number AND x.state = 'matched') THEN
+            CONTINUE;
+        END IF;                                   -- else: before the first statement that ever came
+        DELETE FROM postrider.recon_open AS o WHERE o.id = one.id;
+        UPDATE postrider.recon_file AS x SET waiting = greatest(x.waiting - 1, 0) WHERE x.id = one.file_id;
+    END LOOP;
+    -- explained by a later statement, or by time
+    FOR one IN SELECT d.id FROM postrider.recon_difference AS d WHERE d.state = 'open' AND d.channel_no = number AND d.class = 'missing_there'
+               AND postrider.recon_accounted(d.payment_id, coalesce(d.refund_id, 0)) ORDER BY d.id LIMIT most LOOP
+        PERFORM postrider.recon_explain(one.id, 'a later statement has it');
+        settled := settled + 1;
+    END LOOP;
+END $_$;
+
+ALTER FUNCTION postrider.recon_pool_step(channel text, most integer, OUT settled bigint, OUT opened bigint) OWNER TO postrider_owner;
+
+--
+-- Name: recon_pools(integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_pools(most integer, OUT settled bigint, OUT opened bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    one text;
+    got record;
+BEGIN
+    settled := 0; opened := 0;
+    FOR one IN SELECT c.id FROM postrider.channel AS c WHERE EXISTS (SELECT FROM postrider.recon_open AS o WHERE o.channel_no = c.no)
+               OR EXISTS (SELECT FROM postrider.recon_difference AS d WHERE d.channel_no = c.no AND d.state = 'open' AND d.class = 'missing_there')
+               ORDER BY c.no LOOP
+        got := postrider.recon_pool_step(one, most);
+        settled := settled + got.settled;
+        opened := opened + got.opened;
+    END LOOP;
+END $$;
+
+ALTER FUNCTION postrider.recon_pools(most integer, OUT settled bigint, OUT opened bigint) OWNER TO postrider_owner;
+
+--
+-- Name: recon_purge(interval, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_purge(retention interval, most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    one bigint;
+    gone bigint;
+    total bigint := 0;
+BEGIN
+    FOR one IN SELECT f.id FROM postrider.recon_file AS f WHERE f.state IN ('matched', 'replaced', 'closed') AND f.updated_at < now() - retention
+               AND EXISTS (SELECT FROM postrider.recon_item AS i WHERE i.file_id = f.id) ORDER BY f.id LIMIT 10 LOOP
+        DELETE FROM postrider.recon_item AS i WHERE i.file_id = one
+           AND i.n = ANY (ARRAY(SELECT x.n FROM postrider.recon_item AS x WHERE x.file_id = one ORDER BY x.n LIMIT most - total));
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        total := total + gone;
+        EXIT WHEN total >= most;
+    END LOOP;
+    RETURN total;
+END $$;
+
+ALTER FUNCTION postrider.recon_purge(retention interval, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: recon_bad_row; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.recon_bad_row (
+    id bigint NOT NULL,
+    file_id bigint NOT NULL,
+    line bigint NOT NULL,
+    reason text NOT NULL,
+    detail text,
+    raw text NOT NULL,
+    closed_at timestamp with time zone,
+    closed_by text,
+    conclusion text
+);
+
+ALTER TABLE postrider.recon_bad_row OWNER TO postrider_owner;
+
+--
+-- Name: recon_quarantine; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.recon_quarantine AS
+ SELECT b.id AS row_id,
+    b.file_id,
+    f.channel,
+    f.statement_date,
+    f.name,
+    b.line,
+    b.reason,
+    b.detail,
+    b.raw,
+    f.created_at,
+    b.closed_at,
+    b.closed_by,
+    b.conclusion
+   FROM (postrider.recon_bad_row b
+     JOIN LATERAL ( SELECT x.channel,
+            x.statement_date,
+            x.name,
+            x.created_at
+           FROM postrider.recon_file x
+          WHERE (x.id = b.file_id)
+         LIMIT 1) f ON (true));
+
+ALTER TABLE postrider.recon_quarantine OWNER TO postrider_owner;
+
+--
+-- Name: recon_quarantine_list(bigint, boolean, bigint, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_quarantine_list(file_id bigint, open boolean, before bigint, most integer) RETURNS SETOF postrider.recon_quarantine
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $_$
+    SELECT q.* FROM postrider.recon_quarantine AS q
+    WHERE q.row_id < coalesce($3, 9223372036854775807) AND ($1 IS NULL OR q.file_id = $1) AND (NOT coalesce($2, false) OR q.closed_at IS NULL)
+    ORDER BY q.row_id DESC LIMIT least(greatest($4, 0), 1000)
+$_$;
+
+ALTER FUNCTION postrider.recon_quarantine_list(file_id bigint, open boolean, before bigint, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: recon_refund(integer, bigint, text, text, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_refund(channel_no integer, payment_id bigint, refund_reference text, refund_no text, amount bigint) RETURNS TABLE(id bigint)
+    LANGUAGE sql STABLE
+    AS $_$
+    SELECT coalesce(
+        (SELECT r.id FROM postrider.refund AS r WHERE r.gateway_no = $4
+            AND (SELECT p.channel_no FROM postrider.payment AS p WHERE p.id = r.payment_id) = $1),
+        (SELECT r.id FROM postrider.refund AS r WHERE r.payment_id = $2 AND r.gateway_reference = $3 ORDER BY r.id LIMIT 1),
+        (SELECT r.id FROM postrider.refund AS r WHERE r.payment_id = $2 AND r.refund_no = $4),
+        (SELECT CASE WHEN count(*) = 1 THEN min(o.id) END FROM (SELECT r.id FROM postrider.refund AS r
+            WHERE r.payment_id = $2 AND r.amount_minor = $5 AND $3 IS NULL AND $4 IS NULL LIMIT 2) AS o))
+$_$;
+
+ALTER FUNCTION postrider.recon_refund(channel_no integer, payment_id bigint, refund_reference text, refund_no text, amount bigint) OWNER TO postrider_owner;
+
+--
+-- Name: recon_report(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_report(file_id bigint) RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $_$
+    SELECT jsonb_build_object('file_id', f.id, 'channel', f.channel, 'date', f.statement_date, 'kind', f.kind, 'status', f.state, 'reason', f.reason,
+        'rows', f.rows, 'items', f.items, 'bad', f.bad, 'proof', f.proof, 'sums', f.sums, 'matched', f.matched, 'waiting', f.waiting, 'ignored', f.ignored,
+        'differences', coalesce((SELECT jsonb_object_agg(g.class, g.n) FROM (SELECT d.class, count(*) AS n FROM postrider.recon_difference AS d
+                                 WHERE d.file_id = f.id GROUP BY d.class) AS g), '{}'))
+    FROM postrider.recon_file AS f WHERE f.id = $1
+$_$;
+
+ALTER FUNCTION postrider.recon_report(file_id bigint) OWNER TO postrider_owner;
+
+--
+-- Name: recon_row_close(text, bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_row_close(who text, row_id bigint, reason text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+BEGIN
+    IF coalesce(reason, '') = '' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the reason is missing', HINT = 'Say what came of it: it is written down.';
+    ELSIF NOT EXISTS (SELECT FROM postrider.recon_bad_row AS b WHERE b.id = row_id) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = format('there is no quarantined row %s', row_id), HINT = 'postrider recon rows lists them.';
+    END IF;
+    UPDATE postrider.recon_bad_row AS b SET closed_at = now(), closed_by = left(who, 128), conclusion = left(reason, 500)
+    WHERE b.id = row_id AND b.closed_at IS NULL;
+    IF FOUND THEN
+        PERFORM postrider.audit_add(who, 'quarantine.close', row_id::text, reason, '{}');
+        RETURN true;
+    END IF;
+    RETURN false;
+END $$;
+
+ALTER FUNCTION postrider.recon_row_close(who text, row_id bigint, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: recon_set(text, text, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_set(who text, channel text, settings jsonb, reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    former postrider.recon_channel;
+    s postrider.recon_channel;
+    bad text;
+BEGIN
+    PERFORM postrider.channel_locked(channel);
+    former := postrider.recon_settings(channel);
+    SELECT format('%L is no setting of statements', left(k.key, 80)) INTO bad FROM jsonb_object_keys(settings) AS k (key)
+    WHERE k.key NOT IN ('zone', 'format', 'source', 'ready', 'late', 'starts', 'proves', 'pool_age', 'tolerance', 'max_differences') LIMIT 1;
+    IF bad IS NULL THEN
+        BEGIN
+            s := jsonb_populate_record(former, settings);
+            bad := CASE
+                WHEN NOT EXISTS (SELECT FROM pg_timezone_names AS z WHERE z.name = s.zone) THEN format('%L is no time zone', left(s.zone, 80))
+                WHEN s.format !~ '^[a-z0-9-]{1,64}$' THEN 'format is not 1 to 64 of a-z 0-9 -'
+                WHEN jsonb_typeof(s.tolerance) <> 'object' OR EXISTS (SELECT FROM jsonb_each(s.tolerance) AS t
+                     WHERE t.key !~ '^[A-Z]{3}$' OR t.value::text !~ '^[0-9]{1,9}$') THEN 'tolerance is not an object of currencies to minor units' END;
+            IF bad IS NULL THEN
+                IF s.source <> 'none' AND s.starts IS NULL THEN
+                    s.starts := (now() AT TIME ZONE s.zone)::date;
+                END IF;
+                INSERT INTO postrider.recon_channel AS x VALUES (s.*)
+                ON CONFLICT ON CONSTRAINT recon_channel_pkey DO UPDATE
+                SET zone = s.zone, format = s.format, source = s.source, ready = s.ready, late = s.late, starts = s.starts, proves = s.proves,
+                    pool_age = s.pool_age, tolerance = s.tolerance, max_differences = s.max_differences, updated_at = now();
+            END IF;
+        EXCEPTION WHEN data_exception OR invalid_text_representation OR integrity_constraint_violation THEN
+            bad := 'a setting has a value that it does not take: ' || SQLERRM;
+        END;
+    END IF;
+    IF bad IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = bad, HINT = 'postrider recon set --help lists the settings and their form.';
+    END IF;
+    PERFORM postrider.audit_add(who, 'recon.set', channel, reason, jsonb_build_object('set', settings, 'before',
+        (SELECT jsonb_object_agg(b.key, b.value) FROM jsonb_each(to_jsonb(former)) AS b WHERE settings ? b.key)));
+END $_$;
+
+ALTER FUNCTION postrider.recon_set(who text, channel text, settings jsonb, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: recon_channel; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.recon_channel (
+    channel text NOT NULL,
+    zone text DEFAULT 'UTC'::text NOT NULL,
+    format text,
+    source text DEFAULT 'none'::text NOT NULL,
+    ready interval DEFAULT '10:00:00'::interval NOT NULL,
+    late interval DEFAULT '04:00:00'::interval NOT NULL,
+    starts date,
+    proves text[] DEFAULT '{payment,refund}'::text[] NOT NULL,
+    pool_age interval DEFAULT '02:00:00'::interval NOT NULL,
+    tolerance jsonb DEFAULT '{}'::jsonb NOT NULL,
+    max_differences integer DEFAULT 1000 NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT recon_channel_late_check CHECK ((late >= '00:00:00'::interval)),
+    CONSTRAINT recon_channel_max_differences_check CHECK ((max_differences > 0)),
+    CONSTRAINT recon_channel_pool_age_check CHECK (((pool_age >= '00:00:00'::interval) AND (pool_age <= '7 days'::interval))),
+    CONSTRAINT recon_channel_proves_check CHECK ((proves <@ '{payment,refund}'::text[])),
+    CONSTRAINT recon_channel_ready_check CHECK (((ready >= '00:00:00'::interval) AND (ready <= '5 days'::interval))),
+    CONSTRAINT recon_channel_source_check CHECK ((source = ANY (ARRAY['none'::text, 'directory'::text, 'download'::text])))
+);
+
+ALTER TABLE postrider.recon_channel OWNER TO postrider_owner;
+
+--
+-- Name: recon_settings(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_settings(channel text) RETURNS postrider.recon_channel
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    s postrider.recon_channel;
+BEGIN
+    SELECT x.* INTO s FROM postrider.recon_channel AS x WHERE x.channel = $1;
+    IF NOT FOUND THEN
+        s := ROW ($1, 'UTC', NULL, 'none', '10:00', '4 hours', NULL, '{payment,refund}', '2 hours', '{}', 1000, now());
+    END IF;
+    RETURN s;
+END $_$;
+
+ALTER FUNCTION postrider.recon_settings(channel text) OWNER TO postrider_owner;
+
+--
+-- Name: recon_still(postrider.recon_difference); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_still(d postrider.recon_difference) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    p postrider.payment;
+    r postrider.refund;
+    rid bigint := d.refund_id;
+    class text;
+BEGIN
+    SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = d.payment_id;
+    IF d.class = 'not_delivered' THEN
+        class := CASE WHEN NOT EXISTS (SELECT FROM postrider.fulfilment AS f WHERE f.merchant_id = d.merchant_id AND f.order_no = d.order_no AND f.state = 'delivered')
+                       AND p.refunded_minor < p.captured_minor THEN d.class END;
+    ELSIF d.class = 'missing_there' THEN
+        class := CASE WHEN NOT postrider.recon_accounted(d.payment_id, coalesce(d.refund_id, 0)) THEN d.class END;
+    ELSIF d.class NOT IN ('state', 'unpaid_here') THEN
+        class := d.class;
+    ELSIF d.kind = 'payment' AND p.state IN ('failed', 'cancelled') AND d.theirs ->> 'state' = 'SUCCEEDED'
+          AND EXISTS (SELECT FROM postrider.task AS t WHERE t.payment_id = p.id AND t.biz_type IN ('late_money', 'second_success')) THEN
+        class := NULL;                           -- money after the end: it has a task of its own
+    ELSIF d.kind = 'payment' THEN
+        class := postrider.recon_judge('payment', d.theirs ->> 'state', (d.theirs ->> 'amount_minor')::bigint, d.theirs ->> 'currency', p.state,
+            CASE WHEN p.state = 'succeeded' THEN p.captured_minor ELSE p.amount_minor END, p.currency, (d.theirs ->> 'tolerance')::bigint);
+    ELSE
+        rid := coalesce(rid, (SELECT x.id FROM postrider.recon_refund(d.channel_no, d.payment_id, d.theirs ->> 'refund_reference',
+                                                                      d.theirs ->> 'refund_no', (d.theirs ->> 'amount_minor')::bigint) AS x));
+        SELECT x.* INTO r FROM postrider.refund AS x WHERE x.id = rid;
+        class := CASE WHEN r.id IS NULL THEN d.class ELSE postrider.recon_judge('refund', d.theirs ->> 'state', (d.theirs ->> 'amount_minor')::bigint,
+            d.theirs ->> 'currency', r.state, r.amount_minor, p.currency, (d.theirs ->> 'tolerance')::bigint) END;
+    END IF;
+    RETURN class || ': ' || d.reason;
+END $$;
+
+ALTER FUNCTION postrider.recon_still(d postrider.recon_difference) OWNER TO postrider_owner;
+
+--
+-- Name: recon_verdict(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_verdict(task_id bigint) RETURNS text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT s.still FROM (SELECT postrider.recon_still(d) AS still FROM postrider.recon_difference AS d WHERE d.task_id = $1 AND d.state = 'open') AS s
+    WHERE s.still IS NOT NULL LIMIT 1
+$_$;
+
+ALTER FUNCTION postrider.recon_verdict(task_id bigint) OWNER TO postrider_owner;
+
+--
 -- Name: redrive_letters(text, text, jsonb, timestamp with time zone, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -5988,49 +7404,6 @@ END $$;
 ALTER FUNCTION postrider.task_ask(p postrider.payment, r postrider.refund) OWNER TO postrider_owner;
 
 --
--- Name: task; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.task (
-    id bigint NOT NULL,
-    task_no text NOT NULL,
-    biz_type text NOT NULL,
-    biz_id text NOT NULL,
-    merchant_id text,
-    order_no text,
-    payment_id bigint,
-    source text NOT NULL,
-    difference_id bigint,
-    state text NOT NULL,
-    retry_count integer DEFAULT 0 NOT NULL,
-    retry_limit integer DEFAULT 10 NOT NULL,
-    next_run_at timestamp with time zone,
-    last_run_at timestamp with time zone,
-    last_error_code text,
-    last_error_message text,
-    request jsonb DEFAULT '{}'::jsonb NOT NULL,
-    result jsonb DEFAULT '{}'::jsonb NOT NULL,
-    lock_owner text,
-    lock_token uuid,
-    locked_at timestamp with time zone,
-    moved_by text NOT NULL,
-    move_reason text DEFAULT ''::text NOT NULL,
-    closed_by text,
-    conclusion text,
-    before jsonb,
-    after jsonb,
-    follows text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    lock_session uuid,
-    CONSTRAINT task_biz_id_check CHECK (((length(biz_id) >= 1) AND (length(biz_id) <= 128))),
-    CONSTRAINT task_biz_type_check CHECK ((biz_type ~ '^[a-z0-9_]{1,64}$'::text)),
-    CONSTRAINT task_source_check CHECK ((source = ANY (ARRAY['callback_failure'::text, 'difference'::text, 'person'::text, 'inspection'::text, 'application'::text])))
-);
-
-ALTER TABLE postrider.task OWNER TO postrider_owner;
-
---
 -- Name: task_asks(postrider.task, postrider.payment, postrider.refund, interval); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -6096,6 +7469,50 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.task_close(who text, task_no text, reason text, detail jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: task_difference(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_difference() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    d postrider.recon_difference;
+    next postrider.task;
+    still text;
+BEGIN
+    FOR d IN SELECT x.* FROM postrider.recon_difference AS x WHERE x.task_id = NEW.id AND x.state = 'open' ORDER BY x.id FOR NO KEY UPDATE LOOP
+        next := NULL;
+        still := NULL;
+        IF NEW.state = 'CLOSED' THEN
+            SELECT t.* INTO next FROM postrider.task AS t
+            WHERE t.biz_type = NEW.biz_type AND t.biz_id = NEW.biz_id AND t.follows = NEW.task_no ORDER BY t.id DESC LIMIT 1;
+        ELSE
+            still := postrider.recon_still(d);
+            IF still IS NOT NULL THEN
+                UPDATE postrider.task AS t SET follows = NEW.task_no WHERE t.task_no = postrider.task_open('difference_review', d.id::text, 'MANUAL', 'difference',
+                    d.merchant_id, d.order_no, d.payment_id, d.reason, 'asked again, it is not explained: ' || still,
+                    NEW.request || jsonb_build_object('difference_id', d.id, 'result', NEW.result)) RETURNING t.* INTO next;
+            END IF;
+        END IF;
+        IF next.id IS NOT NULL THEN
+            UPDATE postrider.recon_difference AS x SET task_id = next.id, task_no = next.task_no WHERE x.id = d.id;
+            UPDATE postrider.task AS t SET difference_id = d.id WHERE t.id = next.id AND t.difference_id IS NULL;
+            CONTINUE;
+        END IF;
+        UPDATE postrider.recon_difference AS x
+        SET state = CASE WHEN NEW.state = 'CLOSED' THEN 'closed' WHEN NEW.last_error_code IN ('EXPLAINED', 'ORDER_ALREADY_FINISHED') THEN 'explained' ELSE 'repaired' END,
+            ended_at = now(), ended_by = CASE WHEN NEW.state = 'CLOSED' THEN coalesce(NEW.closed_by, 'person') ELSE 'task ' || NEW.task_no END,
+            conclusion = left(CASE WHEN NEW.state = 'CLOSED' THEN NEW.conclusion ELSE NEW.last_error_code END, 500)
+        WHERE x.id = d.id;
+    END LOOP;
+    RETURN NULL;
+END $$;
+
+ALTER FUNCTION postrider.task_difference() OWNER TO postrider_owner;
 
 --
 -- Name: task_done(text, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -8138,6 +9555,19 @@ CREATE TABLE postrider.fulfilment (
 ALTER TABLE postrider.fulfilment OWNER TO postrider_owner;
 
 --
+-- Name: fulfilment_rule; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.fulfilment_rule (
+    merchant_id text NOT NULL,
+    grace interval NOT NULL,
+    since timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT fulfilment_rule_grace_check CHECK (((grace >= '00:00:00'::interval) AND (grace <= '90 days'::interval)))
+);
+
+ALTER TABLE postrider.fulfilment_rule OWNER TO postrider_owner;
+
+--
 -- Name: fulfilments; Type: VIEW; Schema: postrider; Owner: postrider_owner
 --
 
@@ -8853,6 +10283,175 @@ CREATE TABLE postrider.priority_rule (
 ALTER TABLE postrider.priority_rule OWNER TO postrider_owner;
 
 --
+-- Name: recon_bad_row_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.recon_bad_row ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.recon_bad_row_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: recon_difference_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.recon_difference ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.recon_difference_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: recon_file_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.recon_file ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.recon_file_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: recon_item; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.recon_item (
+    file_id bigint NOT NULL,
+    n bigint NOT NULL,
+    line bigint NOT NULL,
+    entry text,
+    kind text NOT NULL,
+    state text NOT NULL,
+    native text,
+    reference text,
+    request_no text,
+    refund_reference text,
+    refund_no text,
+    amount_minor bigint NOT NULL,
+    currency text NOT NULL,
+    fee_minor bigint,
+    occurred_at timestamp with time zone,
+    raw text
+);
+
+ALTER TABLE postrider.recon_item OWNER TO postrider_owner;
+
+--
+-- Name: recon_match; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.recon_match (
+    payment_id bigint NOT NULL,
+    refund_id bigint DEFAULT 0 NOT NULL,
+    file_id bigint NOT NULL,
+    n bigint NOT NULL
+);
+
+ALTER TABLE postrider.recon_match OWNER TO postrider_owner;
+
+--
+-- Name: recon_open; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.recon_open (
+    id bigint NOT NULL,
+    side text NOT NULL,
+    channel_no integer NOT NULL,
+    file_id bigint NOT NULL,
+    n bigint,
+    payment_id bigint,
+    refund_id bigint,
+    since timestamp with time zone NOT NULL,
+    until timestamp with time zone NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT recon_open_check CHECK ((((side = 'theirs'::text) = (n IS NOT NULL)) AND ((side = 'ours'::text) = (payment_id IS NOT NULL)))),
+    CONSTRAINT recon_open_side_check CHECK ((side = ANY (ARRAY['ours'::text, 'theirs'::text])))
+);
+
+ALTER TABLE postrider.recon_open OWNER TO postrider_owner;
+
+--
+-- Name: recon_open_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.recon_open ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.recon_open_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
+-- Name: recon_pool; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.recon_pool AS
+ SELECT o.id AS open_id,
+    o.side,
+    c.id AS channel,
+    o.file_id,
+    o.n,
+    o.payment_id,
+    o.refund_id,
+    o.since,
+    o.until,
+    o.created_at
+   FROM (postrider.recon_open o
+     JOIN postrider.channel c ON ((c.no = o.channel_no)));
+
+ALTER TABLE postrider.recon_pool OWNER TO postrider_owner;
+
+--
+-- Name: recon_run; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.recon_run (
+    channel text NOT NULL,
+    statement_date date NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    tries integer DEFAULT 0 NOT NULL,
+    claimed_until timestamp with time zone,
+    claimed_by text,
+    last_error text,
+    last_at timestamp with time zone,
+    done_at timestamp with time zone
+);
+
+ALTER TABLE postrider.recon_run OWNER TO postrider_owner;
+
+--
+-- Name: recon_runs; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.recon_runs AS
+ SELECT r.channel,
+    r.statement_date,
+    r.due_at,
+    r.next_at,
+    r.tries,
+    r.last_error,
+    r.last_at,
+    r.done_at,
+    r.claimed_by,
+    r.claimed_until
+   FROM postrider.recon_run r;
+
+ALTER TABLE postrider.recon_runs OWNER TO postrider_owner;
+
+--
 -- Name: redrive; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -9326,6 +10925,13 @@ ALTER TABLE ONLY postrider.fulfilment
     ADD CONSTRAINT fulfilment_pkey PRIMARY KEY (merchant_id, order_no);
 
 --
+-- Name: fulfilment_rule fulfilment_rule_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.fulfilment_rule
+    ADD CONSTRAINT fulfilment_rule_pkey PRIMARY KEY (merchant_id);
+
+--
 -- Name: heartbeat heartbeat_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -9464,6 +11070,69 @@ ALTER TABLE ONLY postrider.permission
 
 ALTER TABLE ONLY postrider.priority_rule
     ADD CONSTRAINT priority_rule_pkey PRIMARY KEY (currency);
+
+--
+-- Name: recon_bad_row recon_bad_row_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.recon_bad_row
+    ADD CONSTRAINT recon_bad_row_pkey PRIMARY KEY (id);
+
+--
+-- Name: recon_channel recon_channel_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.recon_channel
+    ADD CONSTRAINT recon_channel_pkey PRIMARY KEY (channel);
+
+--
+-- Name: recon_difference recon_difference_key_key; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.recon_difference
+    ADD CONSTRAINT recon_difference_key_key UNIQUE (key);
+
+--
+-- Name: recon_difference recon_difference_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.recon_difference
+    ADD CONSTRAINT recon_difference_pkey PRIMARY KEY (id);
+
+--
+-- Name: recon_file recon_file_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.recon_file
+    ADD CONSTRAINT recon_file_pkey PRIMARY KEY (id);
+
+--
+-- Name: recon_item recon_item_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.recon_item
+    ADD CONSTRAINT recon_item_pkey PRIMARY KEY (file_id, n);
+
+--
+-- Name: recon_match recon_match_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.recon_match
+    ADD CONSTRAINT recon_match_pkey PRIMARY KEY (payment_id, refund_id);
+
+--
+-- Name: recon_open recon_open_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.recon_open
+    ADD CONSTRAINT recon_open_pkey PRIMARY KEY (id);
+
+--
+-- Name: recon_run recon_run_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.recon_run
+    ADD CONSTRAINT recon_run_pkey PRIMARY KEY (channel, statement_date);
 
 --
 -- Name: redrive redrive_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -9917,16 +11586,124 @@ CREATE UNIQUE INDEX payment_request_no_key ON postrider.payment USING btree (req
 CREATE UNIQUE INDEX payment_single_key ON postrider.payment USING btree (merchant_id, order_no) WHERE (single AND (request_no IS NOT NULL) AND (state = ANY (ARRAY['created'::text, 'processing'::text, 'succeeded'::text])));
 
 --
+-- Name: payment_tracked_order_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX payment_tracked_order_idx ON postrider.payment USING btree (channel_no, order_no) WHERE (request_no IS NULL);
+
+--
 -- Name: payment_untold_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE INDEX payment_untold_idx ON postrider.payment USING btree (id) WHERE ((final_at IS NOT NULL) AND (notify_id IS NULL));
 
 --
+-- Name: recon_bad_row_file_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX recon_bad_row_file_idx ON postrider.recon_bad_row USING btree (file_id, id);
+
+--
+-- Name: recon_bad_row_open_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX recon_bad_row_open_idx ON postrider.recon_bad_row USING btree (id) WHERE (closed_at IS NULL);
+
+--
+-- Name: recon_difference_channel_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX recon_difference_channel_idx ON postrider.recon_difference USING btree (channel_no, id);
+
+--
+-- Name: recon_difference_file_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX recon_difference_file_idx ON postrider.recon_difference USING btree (file_id, id) WHERE (file_id IS NOT NULL);
+
+--
+-- Name: recon_difference_open_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX recon_difference_open_idx ON postrider.recon_difference USING btree (id) WHERE (state = 'open'::text);
+
+--
+-- Name: recon_difference_order_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX recon_difference_order_idx ON postrider.recon_difference USING btree (merchant_id, order_no);
+
+--
+-- Name: recon_difference_payment_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX recon_difference_payment_idx ON postrider.recon_difference USING btree (payment_id) WHERE (payment_id IS NOT NULL);
+
+--
+-- Name: recon_difference_task_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX recon_difference_task_idx ON postrider.recon_difference USING btree (task_id);
+
+--
+-- Name: recon_file_content_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE UNIQUE INDEX recon_file_content_key ON postrider.recon_file USING btree (channel_no, sha256) WHERE ((rows > 0) AND (state <> 'closed'::text));
+
+--
+-- Name: recon_file_day_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE UNIQUE INDEX recon_file_day_key ON postrider.recon_file USING btree (channel_no, statement_date, kind) WHERE (state <> ALL (ARRAY['replaced'::text, 'closed'::text]));
+
+--
+-- Name: recon_file_open_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX recon_file_open_idx ON postrider.recon_file USING btree (id) WHERE (state = ANY (ARRAY['imported'::text, 'held'::text]));
+
+--
+-- Name: recon_file_span_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX recon_file_span_idx ON postrider.recon_file USING btree (channel_no, from_at) WHERE (state = 'matched'::text);
+
+--
+-- Name: recon_open_channel_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX recon_open_channel_idx ON postrider.recon_open USING btree (channel_no, id);
+
+--
+-- Name: recon_open_ours_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE UNIQUE INDEX recon_open_ours_key ON postrider.recon_open USING btree (payment_id, COALESCE(refund_id, (0)::bigint)) WHERE (side = 'ours'::text);
+
+--
+-- Name: recon_open_theirs_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE UNIQUE INDEX recon_open_theirs_key ON postrider.recon_open USING btree (file_id, n) WHERE (side = 'theirs'::text);
+
+--
+-- Name: recon_run_next_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX recon_run_next_idx ON postrider.recon_run USING btree (next_at) WHERE (done_at IS NULL);
+
+--
 -- Name: redrive_open_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE INDEX redrive_open_idx ON postrider.redrive USING btree (id) WHERE (finished_at IS NULL);
+
+--
+-- Name: refund_ended_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX refund_ended_idx ON postrider.refund USING btree (final_at) WHERE (final_at IS NOT NULL);
 
 --
 -- Name: refund_gateway_no_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
@@ -10189,6 +11966,24 @@ CREATE TRIGGER payment_state BEFORE INSERT OR UPDATE ON postrider.payment FOR EA
 ALTER TABLE postrider.payment ENABLE ALWAYS TRIGGER payment_state;
 
 --
+-- Name: recon_difference recon_difference_kept; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER recon_difference_kept BEFORE DELETE OR TRUNCATE ON postrider.recon_difference FOR EACH STATEMENT EXECUTE FUNCTION postrider.guard_history();
+
+--
+-- Name: recon_difference recon_difference_state; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER recon_difference_state BEFORE INSERT OR UPDATE ON postrider.recon_difference FOR EACH ROW EXECUTE FUNCTION postrider.guard_state('difference');
+
+--
+-- Name: recon_file recon_file_state; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER recon_file_state BEFORE INSERT OR UPDATE ON postrider.recon_file FOR EACH ROW EXECUTE FUNCTION postrider.guard_state('recon_file');
+
+--
 -- Name: refund refund_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
 --
 
@@ -10217,6 +12012,12 @@ ALTER TABLE postrider.refund ENABLE ALWAYS TRIGGER refund_state;
 --
 
 CREATE TRIGGER task_born AFTER INSERT ON postrider.task FOR EACH ROW EXECUTE FUNCTION postrider.task_after();
+
+--
+-- Name: task task_difference; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE CONSTRAINT TRIGGER task_difference AFTER UPDATE ON postrider.task DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((new.state = ANY (ARRAY['SUCCESS'::text, 'CLOSED'::text])) AND (new.state <> old.state))) EXECUTE FUNCTION postrider.task_difference();
 
 --
 -- Name: task task_kept; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
@@ -10284,6 +12085,13 @@ ALTER TABLE ONLY postrider.endpoint
     ADD CONSTRAINT endpoint_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES postrider.merchant(id) ON DELETE RESTRICT;
 
 --
+-- Name: fulfilment_rule fulfilment_rule_merchant_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.fulfilment_rule
+    ADD CONSTRAINT fulfilment_rule_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES postrider.merchant(id);
+
+--
 -- Name: heartbeat heartbeat_session_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -10303,6 +12111,34 @@ ALTER TABLE ONLY postrider.operator_session
 
 ALTER TABLE ONLY postrider.operator_token
     ADD CONSTRAINT operator_token_operator_fkey FOREIGN KEY (operator) REFERENCES postrider.operator(name);
+
+--
+-- Name: recon_channel recon_channel_channel_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.recon_channel
+    ADD CONSTRAINT recon_channel_channel_fkey FOREIGN KEY (channel) REFERENCES postrider.channel(id);
+
+--
+-- Name: recon_file recon_file_channel_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.recon_file
+    ADD CONSTRAINT recon_file_channel_fkey FOREIGN KEY (channel) REFERENCES postrider.channel(id);
+
+--
+-- Name: recon_file recon_file_corrects_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.recon_file
+    ADD CONSTRAINT recon_file_corrects_fkey FOREIGN KEY (corrects) REFERENCES postrider.recon_file(id);
+
+--
+-- Name: recon_run recon_run_channel_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.recon_run
+    ADD CONSTRAINT recon_run_channel_fkey FOREIGN KEY (channel) REFERENCES postrider.channel(id);
 
 --
 -- Name: refund refund_payment_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -10331,6 +12167,7 @@ GRANT USAGE ON SCHEMA postrider TO postrider_console;
 GRANT USAGE ON SCHEMA postrider TO postrider_ingress;
 GRANT USAGE ON SCHEMA postrider TO postrider_gateway_scheduler;
 GRANT USAGE ON SCHEMA postrider TO postrider_compensator;
+GRANT USAGE ON SCHEMA postrider TO postrider_reconciler;
 
 --
 -- Name: FUNCTION acquire_shards(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -10354,6 +12191,7 @@ REVOKE ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity t
 GRANT ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) TO postrider_breaker;
 GRANT ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) TO postrider_dead_letter;
 GRANT ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) TO postrider_console;
+GRANT ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) TO postrider_reconciler;
 
 --
 -- Name: FUNCTION alert_resolve(kind text, subject text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -10363,6 +12201,7 @@ REVOKE ALL ON FUNCTION postrider.alert_resolve(kind text, subject text) FROM PUB
 GRANT ALL ON FUNCTION postrider.alert_resolve(kind text, subject text) TO postrider_breaker;
 GRANT ALL ON FUNCTION postrider.alert_resolve(kind text, subject text) TO postrider_dead_letter;
 GRANT ALL ON FUNCTION postrider.alert_resolve(kind text, subject text) TO postrider_console;
+GRANT ALL ON FUNCTION postrider.alert_resolve(kind text, subject text) TO postrider_reconciler;
 
 --
 -- Name: FUNCTION alert_take(most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -10756,6 +12595,7 @@ GRANT ALL ON FUNCTION postrider.channel_resume(who text, id text, reason text, t
 
 REVOKE ALL ON FUNCTION postrider.channel_sealed(id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.channel_sealed(id text) TO postrider_console;
+GRANT ALL ON FUNCTION postrider.channel_sealed(id text) TO postrider_reconciler;
 
 --
 -- Name: FUNCTION channel_set(who text, id text, settings jsonb, parameters jsonb, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -11122,6 +12962,13 @@ GRANT ALL ON FUNCTION postrider.finish_rotations() TO postrider_dead_letter;
 
 REVOKE ALL ON FUNCTION postrider.follow_timeline() FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.follow_timeline() TO postrider_relay;
+
+--
+-- Name: FUNCTION fulfilment_set(who text, merchant_id text, grace interval, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.fulfilment_set(who text, merchant_id text, grace interval, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.fulfilment_set(who text, merchant_id text, grace interval, reason text) TO postrider_console;
 
 --
 -- Name: FUNCTION guard_history(); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -11564,6 +13411,7 @@ REVOKE ALL ON FUNCTION postrider.payment_write(former postrider.payment, p postr
 
 REVOKE ALL ON FUNCTION postrider.payments_purge(log_retention interval, webhook_retention interval, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.payments_purge(log_retention interval, webhook_retention interval, most integer) TO postrider_dead_letter;
+GRANT ALL ON FUNCTION postrider.payments_purge(log_retention interval, webhook_retention interval, most integer) TO postrider_reconciler;
 
 --
 -- Name: FUNCTION payments_sweep(most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -11573,6 +13421,7 @@ REVOKE ALL ON FUNCTION postrider.payments_sweep(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_gateway_scheduler;
 GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_console;
 GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_dead_letter;
+GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_reconciler;
 
 --
 -- Name: FUNCTION payments_upkeep(session uuid, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -11611,6 +13460,319 @@ REVOKE ALL ON FUNCTION postrider.random_salt() FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION postrider.rebase() FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_accounted(payment_id bigint, refund_id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_accounted(payment_id bigint, refund_id bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_again(tries integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_again(tries integer) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_begin(who text, channel text, day date, kind text, name text, source text, correct boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_begin(who text, channel text, day date, kind text, name text, source text, correct boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_begin(who text, channel text, day date, kind text, name text, source text, correct boolean) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.recon_begin(who text, channel text, day date, kind text, name text, source text, correct boolean) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_covered(channel_no integer, at timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_covered(channel_no integer, at timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_day(zone text, day date, OUT from_at timestamp with time zone, OUT to_at timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_day(zone text, day date, OUT from_at timestamp with time zone, OUT to_at timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_deliveries(most integer, OUT opened bigint, OUT through timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_deliveries(most integer, OUT opened bigint, OUT through timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_deliveries(most integer, OUT opened bigint, OUT through timestamp with time zone) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.recon_deliveries(most integer, OUT opened bigint, OUT through timestamp with time zone) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_differ(d postrider.recon_difference); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_differ(d postrider.recon_difference) FROM PUBLIC;
+
+--
+-- Name: TABLE recon_differences; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.recon_differences TO postrider_console;
+GRANT SELECT ON TABLE postrider.recon_differences TO postrider_reconciler;
+GRANT SELECT ON TABLE postrider.recon_differences TO postrider_app;
+
+--
+-- Name: FUNCTION recon_difference_list(channel text, class text, status text, merchant_id text, order_no text, file_id bigint, before bigint, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_difference_list(channel text, class text, status text, merchant_id text, order_no text, file_id bigint, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_difference_list(channel text, class text, status text, merchant_id text, order_no text, file_id bigint, before bigint, most integer) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_due(claimed_by text, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_due(claimed_by text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_due(claimed_by text, most integer) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.recon_due(claimed_by text, most integer) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_due_at(zone text, ready interval, day date); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_due_at(zone text, ready interval, day date) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_due_at(zone text, ready interval, day date) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.recon_due_at(zone text, ready interval, day date) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_explain(difference_id bigint, why text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_explain(difference_id bigint, why text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_file_close(who text, file_id bigint, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_file_close(who text, file_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_file_close(who text, file_id bigint, reason text) TO postrider_console;
+
+--
+-- Name: TABLE recon_files; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.recon_files TO postrider_console;
+GRANT SELECT ON TABLE postrider.recon_files TO postrider_reconciler;
+
+--
+-- Name: FUNCTION recon_file_list(channel text, status text, before bigint, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_file_list(channel text, status text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_file_list(channel text, status text, before bigint, most integer) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_file_locked(id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_file_locked(id bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_file_release(who text, file_id bigint, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_file_release(who text, file_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_file_release(who text, file_id bigint, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_finish(file_id bigint, facts jsonb, OUT state text, OUT reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_finish(file_id bigint, facts jsonb, OUT state text, OUT reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_finish(file_id bigint, facts jsonb, OUT state text, OUT reason text) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.recon_finish(file_id bigint, facts jsonb, OUT state text, OUT reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_former(f postrider.recon_file); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_former(f postrider.recon_file) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_imported(most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_imported(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_imported(most integer) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.recon_imported(most integer) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_items(f postrider.recon_file, lo bigint, hi bigint, these bigint[], OUT matched bigint, OUT opened bigint, OUT waiting bigint, OUT ignored bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_items(f postrider.recon_file, lo bigint, hi bigint, these bigint[], OUT matched bigint, OUT opened bigint, OUT waiting bigint, OUT ignored bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_judge(kind text, theirs text, their_amount bigint, their_currency text, ours text, our_amount bigint, our_currency text, tolerance bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_judge(kind text, theirs text, their_amount bigint, their_currency text, ours text, our_amount bigint, our_currency text, tolerance bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_last_day(zone text, ready interval, at timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_last_day(zone text, ready interval, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_last_day(zone text, ready interval, at timestamp with time zone) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.recon_last_day(zone text, ready interval, at timestamp with time zone) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_match_step(file_id bigint, most integer, OUT state text, OUT matched_to bigint, OUT items bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_match_step(file_id bigint, most integer, OUT state text, OUT matched_to bigint, OUT items bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_match_step(file_id bigint, most integer, OUT state text, OUT matched_to bigint, OUT items bigint) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.recon_match_step(file_id bigint, most integer, OUT state text, OUT matched_to bigint, OUT items bigint) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_missed(channel text, day date, error text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_missed(channel text, day date, error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_missed(channel text, day date, error text) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.recon_missed(channel text, day date, error text) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_not_there(f postrider.recon_file, payment_id bigint, refund_id bigint, since timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_not_there(f postrider.recon_file, payment_id bigint, refund_id bigint, since timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_other_side(f postrider.recon_file, most bigint, OUT opened bigint, OUT waiting bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_other_side(f postrider.recon_file, most bigint, OUT opened bigint, OUT waiting bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_payment(channel_no integer, reference text, request_no text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_payment(channel_no integer, reference text, request_no text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_pool_step(channel text, most integer, OUT settled bigint, OUT opened bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_pool_step(channel text, most integer, OUT settled bigint, OUT opened bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_pool_step(channel text, most integer, OUT settled bigint, OUT opened bigint) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.recon_pool_step(channel text, most integer, OUT settled bigint, OUT opened bigint) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_pools(most integer, OUT settled bigint, OUT opened bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_pools(most integer, OUT settled bigint, OUT opened bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_pools(most integer, OUT settled bigint, OUT opened bigint) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.recon_pools(most integer, OUT settled bigint, OUT opened bigint) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_purge(retention interval, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_purge(retention interval, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_purge(retention interval, most integer) TO postrider_reconciler;
+
+--
+-- Name: COLUMN recon_bad_row.file_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT INSERT(file_id) ON TABLE postrider.recon_bad_row TO postrider_reconciler;
+GRANT INSERT(file_id) ON TABLE postrider.recon_bad_row TO postrider_console;
+
+--
+-- Name: COLUMN recon_bad_row.line; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT INSERT(line) ON TABLE postrider.recon_bad_row TO postrider_reconciler;
+GRANT INSERT(line) ON TABLE postrider.recon_bad_row TO postrider_console;
+
+--
+-- Name: COLUMN recon_bad_row.reason; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT INSERT(reason) ON TABLE postrider.recon_bad_row TO postrider_reconciler;
+GRANT INSERT(reason) ON TABLE postrider.recon_bad_row TO postrider_console;
+
+--
+-- Name: COLUMN recon_bad_row.detail; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT INSERT(detail) ON TABLE postrider.recon_bad_row TO postrider_reconciler;
+GRANT INSERT(detail) ON TABLE postrider.recon_bad_row TO postrider_console;
+
+--
+-- Name: COLUMN recon_bad_row.raw; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT INSERT(raw) ON TABLE postrider.recon_bad_row TO postrider_reconciler;
+GRANT INSERT(raw) ON TABLE postrider.recon_bad_row TO postrider_console;
+
+--
+-- Name: TABLE recon_quarantine; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.recon_quarantine TO postrider_console;
+GRANT SELECT ON TABLE postrider.recon_quarantine TO postrider_reconciler;
+
+--
+-- Name: FUNCTION recon_quarantine_list(file_id bigint, open boolean, before bigint, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_quarantine_list(file_id bigint, open boolean, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_quarantine_list(file_id bigint, open boolean, before bigint, most integer) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_refund(channel_no integer, payment_id bigint, refund_reference text, refund_no text, amount bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_refund(channel_no integer, payment_id bigint, refund_reference text, refund_no text, amount bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_report(file_id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_report(file_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_report(file_id bigint) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.recon_report(file_id bigint) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_row_close(who text, row_id bigint, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_row_close(who text, row_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_row_close(who text, row_id bigint, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_set(who text, channel text, settings jsonb, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_set(who text, channel text, settings jsonb, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_set(who text, channel text, settings jsonb, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_settings(channel text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_settings(channel text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_settings(channel text) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.recon_settings(channel text) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_still(d postrider.recon_difference); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_still(d postrider.recon_difference) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_verdict(task_id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_verdict(task_id bigint) FROM PUBLIC;
 
 --
 -- Name: FUNCTION redrive_letters(who text, why text, filter jsonb, before timestamp with time zone, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -11801,6 +13963,12 @@ REVOKE ALL ON FUNCTION postrider.task_callback(t postrider.task, retry_in interv
 
 REVOKE ALL ON FUNCTION postrider.task_close(who text, task_no text, reason text, detail jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.task_close(who text, task_no text, reason text, detail jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION task_difference(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_difference() FROM PUBLIC;
 
 --
 -- Name: FUNCTION task_done(biz_type text, biz_id text, code text, result jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -12238,6 +14406,7 @@ GRANT SELECT(endpoint) ON TABLE postrider.cancelled TO postrider_relay;
 
 GRANT SELECT ON TABLE postrider.channels TO postrider_app;
 GRANT SELECT ON TABLE postrider.channels TO postrider_console;
+GRANT SELECT ON TABLE postrider.channels TO postrider_reconciler;
 
 --
 -- Name: TABLE compensation_tasks; Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -12417,6 +14586,27 @@ GRANT SELECT ON TABLE postrider.permission TO postrider_console;
 --
 
 GRANT SELECT ON TABLE postrider.priority_rule TO postrider_console;
+
+--
+-- Name: TABLE recon_item; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT INSERT ON TABLE postrider.recon_item TO postrider_reconciler;
+GRANT INSERT ON TABLE postrider.recon_item TO postrider_console;
+
+--
+-- Name: TABLE recon_pool; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.recon_pool TO postrider_console;
+GRANT SELECT ON TABLE postrider.recon_pool TO postrider_reconciler;
+
+--
+-- Name: TABLE recon_runs; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.recon_runs TO postrider_console;
+GRANT SELECT ON TABLE postrider.recon_runs TO postrider_reconciler;
 
 --
 -- Name: TABLE redrive; Type: ACL; Schema: postrider; Owner: postrider_owner

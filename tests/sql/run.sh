@@ -56,7 +56,8 @@ sql -d "$template" -f "$home/tests/sql/support.psql" || exit 1
 # what the actors connect as: no superuser, a member of their roles
 sql -d "$admin" -c "DO \$\$ BEGIN CREATE ROLE postrider_test_login LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END \$\$" \
     -c 'GRANT postrider_app, postrider_relay, postrider_scheduler, postrider_breaker, postrider_dead_letter, postrider_console,
-        postrider_gateway_scheduler, postrider_ingress, postrider_compensator
+        postrider_gateway_scheduler, postrider_ingress, postrider_compensator,
+        postrider_reconciler
         TO postrider_test_login' || exit 1
 
 for file in "$home"/tests/sql/*.sql "$home"/tests/sql/*.py; do

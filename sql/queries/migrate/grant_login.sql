@@ -8,5 +8,6 @@ SELECT pg_catalog.concat_ws(E'\n',
     (SELECT pg_catalog.string_agg(pg_catalog.format('GRANT %I TO %I;', r.rolname, $1), E'\n' ORDER BY r.rolname)
        FROM pg_catalog.pg_roles AS r
       WHERE r.rolname = ANY (ARRAY['postrider_app', 'postrider_relay', 'postrider_scheduler', 'postrider_breaker',
-                                   'postrider_dead_letter', 'postrider_console', 'postrider_ingress', 'postrider_gateway_scheduler'])
+                                   'postrider_dead_letter', 'postrider_console', 'postrider_ingress', 'postrider_gateway_scheduler',
+                                   'postrider_reconciler'])
         AND r.rolname <> $1));
