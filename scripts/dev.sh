@@ -154,7 +154,7 @@ dev_asan() {
     preset asan
     # What runs our programs for their own sake. Whole-pipeline tests (faults, swap, isolation, bench ...) are about time and
     # SIGKILL, which slow programs that report at their exit do not suit; `./dev asan faults` runs them all the same.
-    sanitized asan "${1:-^(unit|contract|integration/(actor|broker|cancel|circuit-breaker|cli|db|dead-letter|hostile|migrate|outbox-relay|receiver|sandbox|sandbox-gateway|signatures|supervise)\$)}"
+    sanitized asan "${1:-^(unit|contract|integration/(actor|broker|cancel|circuit-breaker|cli|cli-payments|db|dead-letter|gateway-workers|gateways|hostile|ingress|migrate|outbox-relay|receiver|sandbox|sandbox-gateway|signatures|supervise)\$)}"
 }
 
 dev_ubsan() {
