@@ -263,6 +263,7 @@ static void read_fields(const pr_reader_t *reader, const pr_template_context_t *
               sizeof out->failure_message);
     read_moment(&self, &reader->fields.paid_at, &out->paid_at_us);
     read_moment(&self, &reader->fields.occurred_at, &out->occurred_at_us);
+    IDENTITY(digest);
     IDENTITY(token);
     read_seconds(&self, &reader->fields.token_expires, &out->token_expires_s);
     read_next_action(&self, reader);

@@ -26,6 +26,7 @@
 #include "core/moment.h"
 #include "core/money.h"
 #include "core/retry.h"
+#include "statement/statement.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,6 +48,9 @@ typedef enum {
     PR_OPERATION_REFUND,
     PR_OPERATION_QUERY_REFUND,
     PR_OPERATION_CLOSE,
+    PR_OPERATION_STATEMENT, /* asks for a day's statement: answers with a link, or "not yet" */
+    PR_OPERATION_STATEMENT_AGAIN, /* asks whether it is made by now */
+    PR_OPERATION_STATEMENT_FILE,  /* fetches it */
     PR_OPERATIONS,
 } pr_operation_t;
 
@@ -149,6 +153,57 @@ typedef struct {
 } pr_profile_parameter_t;
 bool pr_profile_parameter(const pr_profile_t *self, size_t index, pr_profile_parameter_t *out);
 
+/* ---- statements ---- */
+
+/* One kind of statement that a gateway has. To fetch that of a day, in this order:
+ *
+ *   1 STATEMENT, where the profile has it, with facts.request = pr_profile_statement_request(.., "",
+ *     ..). The evidence's status: SUCCEEDED - next_action is the link, digest the file's SHA-1 in hex
+ *     (of the unpacked bytes; "" = not said); PENDING - being made: after a while STATEMENT_AGAIN with
+ *     facts.reference = evidence.reference, until it is there; NOT_FOUND - that day had nothing.
+ *   2 pr_profile_statement_link of the link: where to, and the target.
+ *   3 STATEMENT_FILE with facts.request = pr_profile_statement_request(.., target, ..), sent to the
+ *     link's origin (without a step 1: to the channel's base URL, target ""). The 2xx body is the
+ *     file, for lib/statement, and is not judged; anything else is.
+ */
+typedef struct {
+    const char *name;         /* "trade" */
+    pr_statement_spec_t spec; /* for pr_statement_new; lives as long as the profile */
+    bool download;            /* false: the profile has no way to fetch it: files only */
+    bool daily;               /* the T+1 schedule fetches it */
+    int64_t ready_ms;         /* after midnight of the next day, in zone_min */
+    int zone_min;             /* of the day that a statement is of */
+    uint32_t days_kept;       /* how many days back it can be asked for; 0 = not known */
+    size_t value_count;
+    const struct pr_profile_value_t *values; /* ${request.NAME} of the operations */
+    size_t host_count;
+    const char *const *hosts; /* where links may lead besides the base URL's host */
+} pr_profile_statement_t;
+
+typedef struct pr_profile_value_t {
+    const char *name, *value;
+} pr_profile_value_t;
+
+/* In the profile's order; NULL: no more. */
+const pr_profile_statement_t *pr_profile_statement(const pr_profile_t *self, size_t index);
+
+/* Appends the JSON object that the three operations read as ${request.NAME}: the statement's values,
+ * its name as `statement`, `date` (yyyy-mm-dd, as given), `from_unix` and `to_unix` (that day in its
+ * zone, to excluded), and `target` unless that is "". PR_BAD: date is no day. */
+PR_CHECK pr_rc_t pr_profile_statement_request(const pr_profile_statement_t *self, const char *date,
+                                              const char *target, pr_buffer_t *out);
+
+typedef struct {
+    char origin[280]; /* "https://host:port" */
+    char target[514]; /* path and query */
+} pr_statement_link_t;
+
+/* Takes a link apart. Where base_url has TLS, so has the link (Alipay still writes http). PR_BAD: no
+ * URL, or another host than base_url's and those named. */
+PR_CHECK pr_rc_t pr_profile_statement_link(const pr_profile_statement_t *self, const char *base_url,
+                                           const char *url, pr_statement_link_t *out,
+                                           pr_error_t *error);
+
 /* ---- channel ---- */
 
 typedef struct pr_channel_t pr_channel_t;
@@ -246,6 +301,7 @@ typedef struct {
     int64_t paid_at_us, occurred_at_us;                 /* -1: not said */
     char next_action_kind[24];                          /* "qr_code", "redirect" ...; "" = none */
     char next_action[2048];
+    char digest[130];       /* of a statement: SHA-1 in hex of the unpacked file; "" = not said */
     int64_t retry_after_ms; /* -1: not asked; capped at 24 h */
     char token[4096];       /* PR_OPERATION_TOKEN; wipe it */
     int64_t token_expires_s;

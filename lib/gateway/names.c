@@ -8,7 +8,8 @@
 #include <string.h>
 
 static const char *const operations[PR_OPERATIONS] = {
-    "", "token", "charge", "capture", "query", "find", "refund", "query_refund", "close"};
+    "",       "token",        "charge", "capture",   "query",           "find",
+    "refund", "query_refund", "close",  "statement", "statement_again", "statement_file"};
 static const char *const statuses[PR_STATUSES] = {
     "",          "PENDING", "SUCCEEDED", "FAILED", "CANCELLED", "REFUNDED", "PARTIALLY_REFUNDED",
     "NOT_FOUND", "UNKNOWN"};

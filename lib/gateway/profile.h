@@ -73,7 +73,7 @@ typedef struct {
     struct {
         pr_paths_t account, request_no, reference, refund_no, refund_reference, currency, amount,
             captured_total, refunded_total, refund_amount, failure_code, failure_message, paid_at,
-            occurred_at, token, token_expires;
+            occurred_at, digest, token, token_expires;
     } fields;
     size_t next_action_count;
     pr_next_action_t *next_actions;
@@ -225,6 +225,8 @@ struct pr_profile_t {
     pr_operation_spec_t *operations[PR_OPERATIONS]; /* NULL: not there */
     pr_rules_t failures;
     pr_webhook_spec_t webhook;
+    size_t statement_count;
+    pr_profile_statement_t *statements;
 };
 
 /* ---- channel ---- */

@@ -34,7 +34,8 @@ static pr_rc_t read_method(pr_schema_t *self, const pr_yaml_node_t *node, void *
 
 static pr_rc_t read_target(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
-    if (node->kind == PR_YAML_SCALAR && node->text[0] != '/')
+    static const char link[] = "${request.target}"; /* of pr_statement_link_t: begins with / */
+    if (node->kind == PR_YAML_SCALAR && node->text[0] != '/' && strcmp(node->text, link) != 0)
         return pr_schema_bad(self, node, "a path that begins with / is wanted");
     return pr_read_request_template(self, node, out);
 }
@@ -83,8 +84,8 @@ static pr_rc_t read_operation(pr_schema_t *self, const pr_yaml_node_t *node)
     pr_operation_t name = pr_operation_find(node->key);
     if (name == PR_OPERATION_NONE)
         return pr_schema_bad(self, node,
-                             "token, charge, capture, query, find, refund, query_refund and close "
-                             "are operations");
+                             "token, charge, capture, query, find, refund, query_refund, close, "
+                             "statement, statement_again and statement_file are operations");
     pr_operation_spec_t *operation = pr_pool_take(&profile->pool, 1, sizeof *operation);
     profile->operations[name] = operation;
     profile->facts.operations |= UINT64_C(1) << name;

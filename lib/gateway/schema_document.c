@@ -68,7 +68,7 @@ pr_rc_t pr_read_moment_format(pr_schema_t *self, const pr_yaml_node_t *node, voi
                : pr_schema_bad(self, node, "rfc3339, local, unix or unix_ms is wanted");
 }
 
-static pr_rc_t read_zone(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
+pr_rc_t pr_read_zone(pr_schema_t *self, const pr_yaml_node_t *node, void *out)
 {
     const char *text = "";
     if (pr_read_text(self, node, &text) != PR_OK)
@@ -218,7 +218,7 @@ SMALL_SECTION(amount)
 
 static const pr_schema_field_t time_fields[] = {
     {"format", pr_read_moment_format, AT(time.format), NULL},
-    {"zone", read_zone, AT(time.zone_min), "UTC"},
+    {"zone", pr_read_zone, AT(time.zone_min), "UTC"},
 };
 SMALL_SECTION(time)
 
@@ -272,19 +272,40 @@ static const pr_schema_field_t document_fields[] = {
     {"operations", pr_read_operations, 0, pr_schema_none},
     {"failures", pr_read_rules, AT(failures), pr_schema_none},
     {"webhook", pr_read_webhook, AT(webhook), pr_schema_none},
+    {"statements", pr_read_statements, 0, pr_schema_none}, /* after operations */
 };
 static const pr_schema_section_t document_section = {"a profile", document_fields,
                                                      PR_COUNT(document_fields)};
 
 const pr_schema_section_t *const pr_schema_sections[] = {
-    &document_section,     &parameter_section,         &amount_section,
-    &time_section,         &not_found_section,         &limits_section,
-    &polls_section,        &idempotency_section,       &pr_section_sign,
-    &pr_section_rule,      &pr_section_verify_answers, &pr_section_reader,
-    &pr_section_fields,    &pr_section_webhook_verify, &pr_section_key_id,
-    &pr_section_timestamp, &pr_section_key_url,        &pr_section_webhook,
-    &pr_section_decrypt,   &pr_section_probe,          &pr_section_event,
-    &pr_section_reply,     &pr_section_operation,      NULL,
+    &document_section,
+    &parameter_section,
+    &amount_section,
+    &time_section,
+    &not_found_section,
+    &limits_section,
+    &polls_section,
+    &idempotency_section,
+    &pr_section_sign,
+    &pr_section_rule,
+    &pr_section_verify_answers,
+    &pr_section_reader,
+    &pr_section_fields,
+    &pr_section_webhook_verify,
+    &pr_section_key_id,
+    &pr_section_timestamp,
+    &pr_section_key_url,
+    &pr_section_webhook,
+    &pr_section_decrypt,
+    &pr_section_probe,
+    &pr_section_event,
+    &pr_section_reply,
+    &pr_section_operation,
+    &pr_section_statement,
+    &pr_section_csv,
+    &pr_section_csv_columns,
+    &pr_section_csv_totals,
+    NULL,
 };
 
 /* ---- between sections ---- */

@@ -194,7 +194,8 @@ static const pr_schema_field_t field_fields[] = {
     FIELD(account),          FIELD(request_no),    FIELD(reference),    FIELD(refund_no),
     FIELD(refund_reference), FIELD(currency),      FIELD(amount),       FIELD(captured_total),
     FIELD(refunded_total),   FIELD(refund_amount), FIELD(failure_code), FIELD(failure_message),
-    FIELD(paid_at),          FIELD(occurred_at),   FIELD(token),        FIELD(token_expires),
+    FIELD(paid_at),          FIELD(occurred_at),   FIELD(digest),       FIELD(token),
+    FIELD(token_expires),
 };
 const pr_schema_section_t pr_section_fields = {"fields", field_fields, PR_COUNT(field_fields)};
 

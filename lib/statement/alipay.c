@@ -23,7 +23,8 @@ static const char payments_received[] = "received", refunds_returned[] = "return
 /* ---- comment lines ---- */
 
 /* The numbers of "N笔, 共X元" as they come: a count, then an amount. False: not both. */
-static bool numbers_of(pr_statement_t *self, const char *note, int64_t *count, int64_t *amount)
+static bool numbers_of(pr_statement_reader_t *self, const char *note, int64_t *count,
+                       int64_t *amount)
 {
     char texts[NOTE_NUMBERS_MAX][32] = {{0}};
     size_t found = 0;
@@ -42,7 +43,8 @@ static bool numbers_of(pr_statement_t *self, const char *note, int64_t *count, i
     return !pr_value_amount(self->spec, texts[1], PR_MONEY_UNIT_MAJOR, '.', "CNY", amount);
 }
 
-static pr_rc_t claim(pr_statement_t *self, const char *note, const char *rows, const char *sum)
+static pr_rc_t claim(pr_statement_reader_t *self, const char *note, const char *rows,
+                     const char *sum)
 {
     int64_t count, amount;
     if (!numbers_of(self, note, &count, &amount)) {
@@ -55,7 +57,7 @@ static pr_rc_t claim(pr_statement_t *self, const char *note, const char *rows, c
 }
 
 /* "#账号:[20889...0156]" */
-static void take_account(pr_statement_t *self, const char *note)
+static void take_account(pr_statement_reader_t *self, const char *note)
 {
     const char *from = strchr(note, '['), *to = from ? strchr(from, ']') : NULL;
     if (to && !self->totals.account[0] && (size_t)(to - from) < sizeof self->totals.account)
@@ -63,7 +65,7 @@ static void take_account(pr_statement_t *self, const char *note)
                        (int)(to - from - 1), from + 1);
 }
 
-static pr_rc_t note(pr_statement_t *self, const char *line)
+static pr_rc_t note(pr_statement_reader_t *self, const char *line)
 {
     if (strncmp(line, "#账号", strlen("#账号")) == 0)
         take_account(self, line);
@@ -96,14 +98,14 @@ static const pr_column_spec_t trade_columns[] = {
 };
 
 /* Reads a cell as an amount; an empty one is 0. */
-static bool cell_amount(pr_statement_t *self, size_t column, int64_t *minor)
+static bool cell_amount(pr_statement_reader_t *self, size_t column, int64_t *minor)
 {
     const char *text = pr_cell(self->table, column);
     *minor = 0;
     return !text[0] || !pr_value_amount(self->spec, text, PR_MONEY_UNIT_MAJOR, '.', "CNY", minor);
 }
 
-static pr_rc_t trade_row(pr_statement_t *self)
+static pr_rc_t trade_row(pr_statement_reader_t *self)
 {
     int64_t received;
     pr_statement_record_t record;
@@ -154,7 +156,7 @@ static bool is_count(const char *text)
     return len > 0 && len < 18 && strspn(text, "0123456789") == len;
 }
 
-static pr_rc_t summary_count(pr_statement_t *self, const char *text, const char *name)
+static pr_rc_t summary_count(pr_statement_reader_t *self, const char *text, const char *name)
 {
     int64_t value = 0;
     if (!is_count(text))
@@ -166,7 +168,7 @@ static pr_rc_t summary_count(pr_statement_t *self, const char *text, const char 
 }
 
 /* Its last row, 合计, says again how many there were. */
-static pr_rc_t summary_row(pr_statement_t *self)
+static pr_rc_t summary_row(pr_statement_reader_t *self)
 {
     const pr_table_t *table = self->table;
     pr_rc_t rc = PR_OK;
@@ -218,7 +220,7 @@ static pr_statement_kind_t account_kind(const char *type, bool income)
     return PR_STATEMENT_OTHER;
 }
 
-static pr_rc_t account_row(pr_statement_t *self)
+static pr_rc_t account_row(pr_statement_reader_t *self)
 {
     int64_t in, out;
     pr_statement_record_t record;

@@ -42,7 +42,7 @@ typedef struct {
 
 struct pr_camt_t {
     xmlParserCtxtPtr parser;
-    pr_statement_t *statement;
+    pr_statement_reader_t *statement;
     pr_rc_t rc; /* what a callback ended with */
     uint64_t silent;
     size_t depth;
@@ -359,7 +359,7 @@ static bool set_time(const pr_camt_t *self, int64_t *us)
 
 static pr_rc_t emit_transaction(pr_camt_t *self)
 {
-    pr_statement_t *statement = self->statement;
+    pr_statement_reader_t *statement = self->statement;
     pr_statement_record_t record;
     int64_t minor;
     const details_t *entry = &self->entry, *own = &self->transaction;
@@ -659,7 +659,7 @@ void pr_camt_destroy(pr_camt_t **self_ptr)
     *self_ptr = NULL;
 }
 
-pr_rc_t pr_camt_open(pr_statement_t *statement)
+pr_rc_t pr_camt_open(pr_statement_reader_t *statement)
 {
     pr_camt_t *self = statement->camt;
     xmlSAXHandler events = {.initialized = XML_SAX2_MAGIC,
@@ -688,7 +688,7 @@ static pr_rc_t outcome(pr_camt_t *self, int code)
                : pr_refuse(self->statement, "xml", "not well-formed (libxml2 error %d)", code);
 }
 
-pr_rc_t pr_camt_push(pr_statement_t *statement, pr_bytes_t bytes)
+pr_rc_t pr_camt_push(pr_statement_reader_t *statement, pr_bytes_t bytes)
 {
     pr_camt_t *self = statement->camt;
     pr_rc_t rc = PR_OK;
@@ -703,7 +703,7 @@ pr_rc_t pr_camt_push(pr_statement_t *statement, pr_bytes_t bytes)
     return rc;
 }
 
-pr_rc_t pr_camt_close(pr_statement_t *statement)
+pr_rc_t pr_camt_close(pr_statement_reader_t *statement)
 {
     pr_camt_t *self = statement->camt;
     int code = xmlParseChunk(self->parser, NULL, 0, 1);

@@ -102,7 +102,7 @@ static bool feed(pr_csv_t *self, const uint8_t *line, size_t len)
     return csv_parse(&self->parser, line, len, on_field, on_row, self) == len;
 }
 
-static pr_rc_t give_row(pr_csv_t *csv, pr_statement_t *self, pr_csv_row_fn *on_whole)
+static pr_rc_t give_row(pr_csv_t *csv, pr_statement_reader_t *self, pr_csv_row_fn *on_whole)
 {
     const char *reason = csv->broken ? "columns" : NULL;
     for (size_t i = 0; i < csv->count && !reason; i++) {
@@ -131,7 +131,7 @@ static size_t line_at(const pr_csv_t *csv, size_t at)
 }
 
 /* The first held line is bad by itself; the others are looked at anew. */
-static pr_rc_t give_up_first(pr_csv_t *csv, pr_statement_t *self, pr_csv_row_fn *on_whole)
+static pr_rc_t give_up_first(pr_csv_t *csv, pr_statement_reader_t *self, pr_csv_row_fn *on_whole)
 {
     size_t len = line_at(csv, 0);
     self->line = csv->held_from;
@@ -152,7 +152,7 @@ static bool is_blank(const uint8_t *line, size_t len)
 
 /* Reads what is held from byte `at` on, where the parser stands in line number `line` of it. last: no
  * line follows. */
-static pr_rc_t read_held(pr_csv_t *csv, pr_statement_t *self, size_t at, bool last,
+static pr_rc_t read_held(pr_csv_t *csv, pr_statement_reader_t *self, size_t at, bool last,
                          pr_csv_row_fn *on_whole)
 {
     pr_rc_t rc = PR_OK;
@@ -187,7 +187,8 @@ static pr_rc_t read_held(pr_csv_t *csv, pr_statement_t *self, size_t at, bool la
     return rc;
 }
 
-pr_rc_t pr_csv_line(pr_csv_t *csv, pr_statement_t *self, pr_bytes_t line, pr_csv_row_fn *on_whole)
+pr_rc_t pr_csv_line(pr_csv_t *csv, pr_statement_reader_t *self, pr_bytes_t line,
+                    pr_csv_row_fn *on_whole)
 {
     csv->fields = &self->table->row;
     csv->text = &self->table->row_text;
@@ -210,7 +211,7 @@ pr_rc_t pr_csv_line(pr_csv_t *csv, pr_statement_t *self, pr_bytes_t line, pr_csv
     return at == 0 ? PR_OK : read_held(csv, self, at, false, on_whole);
 }
 
-pr_rc_t pr_csv_close(pr_csv_t *csv, pr_statement_t *self, pr_csv_row_fn *on_whole)
+pr_rc_t pr_csv_close(pr_csv_t *csv, pr_statement_reader_t *self, pr_csv_row_fn *on_whole)
 {
     csv->fields = &self->table->row;
     csv->text = &self->table->row_text;

@@ -95,7 +95,7 @@ static bool decode(pr_lines_t *self, pr_bytes_t line)
     return good;
 }
 
-static pr_rc_t bad_line(pr_statement_t *self, pr_bytes_t line, const char *reason)
+static pr_rc_t bad_line(pr_statement_reader_t *self, pr_bytes_t line, const char *reason)
 {
     self->raw = line;
     if (!self->table->headed) /* a table that begins like this is none */
@@ -103,7 +103,7 @@ static pr_rc_t bad_line(pr_statement_t *self, pr_bytes_t line, const char *reaso
     return pr_emit_bad(self, reason, "");
 }
 
-static pr_rc_t one_line(pr_statement_t *self, pr_bytes_t line)
+static pr_rc_t one_line(pr_statement_reader_t *self, pr_bytes_t line)
 {
     pr_lines_t *lines = self->lines;
     self->line++;
@@ -127,7 +127,7 @@ static pr_rc_t one_line(pr_statement_t *self, pr_bytes_t line)
 /* ---- bytes ---- */
 
 /* A line that is longer than allowed: what is shown of it is kept, the rest is not. */
-static pr_rc_t end_long_line(pr_statement_t *self)
+static pr_rc_t end_long_line(pr_statement_reader_t *self)
 {
     self->line++;
     self->lines->fresh = self->lines->skipping = false;
@@ -145,7 +145,7 @@ static bool keep(pr_lines_t *self, pr_bytes_t bytes)
     return rc == PR_OK && len == bytes.len;
 }
 
-pr_rc_t pr_lines_push(pr_statement_t *self, pr_bytes_t bytes)
+pr_rc_t pr_lines_push(pr_statement_reader_t *self, pr_bytes_t bytes)
 {
     pr_lines_t *lines = self->lines;
     const uint8_t *at = bytes.data, *end = at + bytes.len;
@@ -169,7 +169,7 @@ pr_rc_t pr_lines_push(pr_statement_t *self, pr_bytes_t bytes)
     return rc;
 }
 
-pr_rc_t pr_lines_close(pr_statement_t *self)
+pr_rc_t pr_lines_close(pr_statement_reader_t *self)
 {
     pr_lines_t *lines = self->lines;
     if (lines->skipping)

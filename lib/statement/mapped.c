@@ -79,8 +79,8 @@ pr_rc_t pr_mapped_check(const pr_statement_csv_t *csv, pr_error_t *error)
 
 /* ---- rows ---- */
 
-static const char *read_amount(const pr_statement_t *self, size_t column, const char *currency,
-                               int64_t *minor)
+static const char *read_amount(const pr_statement_reader_t *self, size_t column,
+                               const char *currency, int64_t *minor)
 {
     const pr_statement_csv_t *csv = self->table->csv;
     const char *text = pr_cell(self->table, column);
@@ -91,7 +91,8 @@ static const char *read_amount(const pr_statement_t *self, size_t column, const 
 }
 
 /* By its effect on our balance: credit is positive. */
-static const char *read_effect(const pr_statement_t *self, const char *currency, int64_t *effect)
+static const char *read_effect(const pr_statement_reader_t *self, const char *currency,
+                               int64_t *effect)
 {
     int64_t credit, debit;
     if (self->table->csv->amount.count > 0)
@@ -108,7 +109,7 @@ static const char *read_effect(const pr_statement_t *self, const char *currency,
     return NULL;
 }
 
-static bool read_time(const pr_statement_t *self, int64_t *us)
+static bool read_time(const pr_statement_reader_t *self, int64_t *us)
 {
     const char *text = pr_cell(self->table, OCCURRED_AT);
     int format = self->table->csv->time_format;
@@ -118,8 +119,8 @@ static bool read_time(const pr_statement_t *self, int64_t *us)
 }
 
 /* False: such rows are left out. *why: it is bad. */
-static bool set_kind(const pr_statement_t *self, int64_t effect, pr_statement_record_t *record,
-                     const char **why)
+static bool set_kind(const pr_statement_reader_t *self, int64_t effect,
+                     pr_statement_record_t *record, const char **why)
 {
     const pr_statement_csv_t *csv = self->table->csv;
     bool known = true;
@@ -133,7 +134,7 @@ static bool set_kind(const pr_statement_t *self, int64_t effect, pr_statement_re
     return !known || record->kind != 0;
 }
 
-static void set_state(const pr_statement_t *self, pr_statement_record_t *record)
+static void set_state(const pr_statement_reader_t *self, pr_statement_record_t *record)
 {
     bool known = true;
     const pr_statement_words_t *states = &self->table->csv->states;
@@ -143,7 +144,7 @@ static void set_state(const pr_statement_t *self, pr_statement_record_t *record)
     record->state = known && state ? (pr_statement_state_t)state : PR_STATEMENT_UNKNOWN;
 }
 
-static const char *set_amounts(const pr_statement_t *self, int64_t effect,
+static const char *set_amounts(const pr_statement_reader_t *self, int64_t effect,
                                pr_statement_record_t *record)
 {
     const char *why = read_amount(self, FEE, record->currency, &record->fee_minor);
@@ -164,7 +165,7 @@ static const char *set_amounts(const pr_statement_t *self, int64_t effect,
     }
 }
 
-static pr_rc_t row(pr_statement_t *self)
+static pr_rc_t row(pr_statement_reader_t *self)
 {
     int64_t effect = 0;
     const char *why = NULL;
@@ -203,13 +204,13 @@ static pr_rc_t row(pr_statement_t *self)
 
 /* ---- the totals line ---- */
 
-static const char *total_at(const pr_statement_t *self, uint32_t place)
+static const char *total_at(const pr_statement_reader_t *self, uint32_t place)
 {
     const pr_fields_t *row_ = &self->table->row;
     return place > 0 && place <= row_->count ? row_->at[place - 1] : "";
 }
 
-static pr_rc_t totals(pr_statement_t *self)
+static pr_rc_t totals(pr_statement_reader_t *self)
 {
     const pr_statement_csv_t *csv = self->table->csv;
     const char *count = total_at(self, csv->totals.count);

@@ -41,7 +41,7 @@ static const struct {
     if (self->limits.member == 0) \
     self->limits.member = defaults.member
 
-static void set_limits(pr_statement_t *self, const pr_statement_limits_t *limits)
+static void set_limits(pr_statement_reader_t *self, const pr_statement_limits_t *limits)
 {
     self->limits = limits ? *limits : defaults;
     FALLBACK(packed_max_bytes);
@@ -61,7 +61,7 @@ static EVP_MD_CTX *start_digest(const EVP_MD *kind)
     return self;
 }
 
-static pr_rc_t start_stages(pr_statement_t *self, pr_error_t *error)
+static pr_rc_t start_stages(pr_statement_reader_t *self, pr_error_t *error)
 {
     const pr_dialect_t *dialect = layouts[self->spec->format].dialect;
     const char *charset = layouts[self->spec->format].charset;
@@ -79,14 +79,15 @@ static pr_rc_t start_stages(pr_statement_t *self, pr_error_t *error)
 }
 
 pr_rc_t pr_statement_new(const pr_statement_spec_t *spec, const pr_statement_limits_t *limits,
-                         const pr_statement_sink_t *sink, pr_statement_t **out, pr_error_t *error)
+                         const pr_statement_sink_t *sink, pr_statement_reader_t **out,
+                         pr_error_t *error)
 {
     *out = NULL;
     if (spec->format <= PR_STATEMENT_FORMAT_NONE || spec->format >= PR_STATEMENT_FORMATS)
         return pr_error_set(error, PR_BAD, "statement", "", "no such format");
     if (spec->format == PR_STATEMENT_CSV && pr_mapped_check(&spec->csv, error) != PR_OK)
         return PR_BAD;
-    pr_statement_t *self = PR_NEW(pr_statement_t);
+    pr_statement_reader_t *self = PR_NEW(pr_statement_reader_t);
     self->spec = spec;
     self->sink = *sink;
     self->totals.first_us = self->totals.last_us = -1;
@@ -102,9 +103,9 @@ pr_rc_t pr_statement_new(const pr_statement_spec_t *spec, const pr_statement_lim
     return PR_OK;
 }
 
-void pr_statement_destroy(pr_statement_t **self_ptr)
+void pr_statement_destroy(pr_statement_reader_t **self_ptr)
 {
-    pr_statement_t *self = *self_ptr;
+    pr_statement_reader_t *self = *self_ptr;
     if (!self)
         return;
     pr_unpack_destroy(&self->unpack);
@@ -119,7 +120,7 @@ void pr_statement_destroy(pr_statement_t **self_ptr)
 
 /* ---- bytes ---- */
 
-pr_rc_t pr_refuse(pr_statement_t *self, const char *code, const char *fmt, ...)
+pr_rc_t pr_refuse(pr_statement_reader_t *self, const char *code, const char *fmt, ...)
 {
     char text[PR_ERROR_TEXT_MAX];
     va_list args;
@@ -129,7 +130,7 @@ pr_rc_t pr_refuse(pr_statement_t *self, const char *code, const char *fmt, ...)
     return pr_error_set(&self->error, PR_BAD, "statement", code, "%s", text);
 }
 
-static pr_rc_t end_with(pr_statement_t *self, pr_rc_t rc, pr_error_t *error)
+static pr_rc_t end_with(pr_statement_reader_t *self, pr_rc_t rc, pr_error_t *error)
 {
     self->rc = rc;
     if (rc != PR_OK && error)
@@ -137,7 +138,7 @@ static pr_rc_t end_with(pr_statement_t *self, pr_rc_t rc, pr_error_t *error)
     return rc;
 }
 
-pr_rc_t pr_statement_push(pr_statement_t *self, pr_bytes_t bytes, pr_error_t *error)
+pr_rc_t pr_statement_push(pr_statement_reader_t *self, pr_bytes_t bytes, pr_error_t *error)
 {
     if (self->rc != PR_OK)
         return end_with(self, self->rc, error);
@@ -151,7 +152,7 @@ pr_rc_t pr_statement_push(pr_statement_t *self, pr_bytes_t bytes, pr_error_t *er
     return end_with(self, pr_unpack_push(self, bytes), error);
 }
 
-pr_rc_t pr_plain_open(pr_statement_t *self, const char *entry)
+pr_rc_t pr_plain_open(pr_statement_reader_t *self, const char *entry)
 {
     self->line = 0;
     (void)snprintf(self->entry, sizeof self->entry, "%s", entry);
@@ -162,7 +163,7 @@ pr_rc_t pr_plain_open(pr_statement_t *self, const char *entry)
     return PR_OK;
 }
 
-pr_rc_t pr_plain_push(pr_statement_t *self, pr_bytes_t bytes)
+pr_rc_t pr_plain_push(pr_statement_reader_t *self, pr_bytes_t bytes)
 {
     self->totals.plain_bytes += bytes.len;
     if (self->totals.plain_bytes > self->limits.plain_max_bytes)
@@ -172,7 +173,7 @@ pr_rc_t pr_plain_push(pr_statement_t *self, pr_bytes_t bytes)
     return self->camt ? pr_camt_push(self, bytes) : pr_lines_push(self, bytes);
 }
 
-pr_rc_t pr_plain_close(pr_statement_t *self)
+pr_rc_t pr_plain_close(pr_statement_reader_t *self)
 {
     if (self->camt)
         return pr_camt_close(self);
@@ -182,7 +183,7 @@ pr_rc_t pr_plain_close(pr_statement_t *self)
 
 /* ---- claims ---- */
 
-static pr_claim_t *claim_named(pr_statement_t *self, const char *name)
+static pr_claim_t *claim_named(pr_statement_reader_t *self, const char *name)
 {
     for (size_t i = 0; i < self->claim_count; i++)
         if (strcmp(self->claims[i].name, name) == 0)
@@ -203,7 +204,7 @@ static int64_t add(int64_t a, int64_t b)
 }
 
 /* Twice the same claim (two files of one archive, two accounts of one message): they add up. */
-void pr_claim_said(pr_statement_t *self, const char *name, int64_t value)
+void pr_claim_said(pr_statement_reader_t *self, const char *name, int64_t value)
 {
     pr_claim_t *claim = claim_named(self, name);
     if (!claim)
@@ -212,7 +213,7 @@ void pr_claim_said(pr_statement_t *self, const char *name, int64_t value)
     claim->want = add(claim->want, value);
 }
 
-void pr_claim_add(pr_statement_t *self, const char *name, int64_t value)
+void pr_claim_add(pr_statement_reader_t *self, const char *name, int64_t value)
 {
     pr_claim_t *claim = claim_named(self, name);
     if (!claim)
@@ -222,7 +223,7 @@ void pr_claim_add(pr_statement_t *self, const char *name, int64_t value)
 }
 
 /* What the file says is wanted even of rows that never came: nothing read is 0. */
-static void prove(pr_statement_t *self)
+static void prove(pr_statement_reader_t *self)
 {
     pr_statement_totals_t *totals = &self->totals;
     totals->proof = PR_STATEMENT_NOT_GIVEN;
@@ -245,7 +246,7 @@ static void prove(pr_statement_t *self)
 
 /* ---- the sink ---- */
 
-void pr_record_init(const pr_statement_t *self, pr_statement_record_t *record)
+void pr_record_init(const pr_statement_reader_t *self, pr_statement_record_t *record)
 {
     *record = (pr_statement_record_t){.kind = PR_STATEMENT_OTHER,
                                       .state = PR_STATEMENT_SUCCEEDED,
@@ -299,7 +300,7 @@ static pr_bytes_t cut_raw(pr_bytes_t raw)
     return pr_bytes(raw.data, len);
 }
 
-pr_rc_t pr_emit(pr_statement_t *self, const pr_statement_record_t *record)
+pr_rc_t pr_emit(pr_statement_reader_t *self, const pr_statement_record_t *record)
 {
     pr_statement_totals_t *totals = &self->totals;
     if (has_long_number(record))
@@ -318,7 +319,7 @@ pr_rc_t pr_emit(pr_statement_t *self, const pr_statement_record_t *record)
     return self->sink.record ? self->sink.record(self->sink.ctx, &said) : PR_OK;
 }
 
-pr_rc_t pr_emit_bad(pr_statement_t *self, const char *reason, const char *detail)
+pr_rc_t pr_emit_bad(pr_statement_reader_t *self, const char *reason, const char *detail)
 {
     self->totals.rows++;
     self->totals.bad++;
@@ -348,7 +349,8 @@ static void finish_digest(EVP_MD_CTX *digest, char *hex)
     pr_hex(pr_bytes(bytes, len), hex);
 }
 
-pr_rc_t pr_statement_finish(pr_statement_t *self, pr_statement_totals_t *totals, pr_error_t *error)
+pr_rc_t pr_statement_finish(pr_statement_reader_t *self, pr_statement_totals_t *totals,
+                            pr_error_t *error)
 {
     pr_assert(!self->totals.sha256[0]); /* once */
     if (self->rc == PR_OK)

@@ -217,23 +217,24 @@ typedef struct {
     void *ctx;
 } pr_statement_sink_t;
 
-typedef struct pr_statement_t pr_statement_t;
+typedef struct pr_statement_reader_t pr_statement_reader_t;
 
 /* Borrows spec; limits may be NULL. PR_BAD: the spec cannot work (no amount column ...). */
 PR_CHECK pr_rc_t pr_statement_new(const pr_statement_spec_t *spec,
                                   const pr_statement_limits_t *limits,
-                                  const pr_statement_sink_t *sink, pr_statement_t **out,
+                                  const pr_statement_sink_t *sink, pr_statement_reader_t **out,
                                   pr_error_t *error);
-void pr_statement_destroy(pr_statement_t **self);
+void pr_statement_destroy(pr_statement_reader_t **self);
 
 /* Any pieces. PR_BAD: the file is refused, error->code says why ("ratio", "size", "entries",
  * "nested", "gzip", "zip", "xml", "doctype", "depth", "header", "bad_rows", "truncated", "io"), and no
  * more may be pushed. */
-PR_CHECK pr_rc_t pr_statement_push(pr_statement_t *self, pr_bytes_t bytes, pr_error_t *error);
+PR_CHECK pr_rc_t pr_statement_push(pr_statement_reader_t *self, pr_bytes_t bytes,
+                                   pr_error_t *error);
 /* The end of the file. *totals is filled with what was read, whatever is returned. A file without a
  * row is PR_OK when its format is seen to be right. Totals that differ are PR_OK, too: the caller
  * decides (totals->proof). */
-PR_CHECK pr_rc_t pr_statement_finish(pr_statement_t *self, pr_statement_totals_t *totals,
+PR_CHECK pr_rc_t pr_statement_finish(pr_statement_reader_t *self, pr_statement_totals_t *totals,
                                      pr_error_t *error);
 
 #endif

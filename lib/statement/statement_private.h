@@ -35,7 +35,7 @@ typedef struct {
     int64_t want, have;
 } pr_claim_t;
 
-struct pr_statement_t {
+struct pr_statement_reader_t {
     const pr_statement_spec_t *spec;
     pr_statement_limits_t limits;
     pr_statement_sink_t sink;
@@ -61,32 +61,33 @@ struct pr_statement_t {
 /* ---- statement.c ---- */
 
 /* The file is refused. code: at most 15 characters, listed at pr_statement_push. */
-pr_rc_t pr_refuse(pr_statement_t *self, const char *code, const char *fmt, ...) PR_PRINTF(3, 4);
+pr_rc_t pr_refuse(pr_statement_reader_t *self, const char *code, const char *fmt, ...)
+    PR_PRINTF(3, 4);
 /* Fills what is the same for all: line, entry, raw. */
-void pr_record_init(const pr_statement_t *self, pr_statement_record_t *record);
-pr_rc_t pr_emit(pr_statement_t *self, const pr_statement_record_t *record);
-pr_rc_t pr_emit_bad(pr_statement_t *self, const char *reason, const char *detail);
+void pr_record_init(const pr_statement_reader_t *self, pr_statement_record_t *record);
+pr_rc_t pr_emit(pr_statement_reader_t *self, const pr_statement_record_t *record);
+pr_rc_t pr_emit_bad(pr_statement_reader_t *self, const char *reason, const char *detail);
 /* What the file says, and what adds up to it; by name, the same name is the same claim. */
-void pr_claim_said(pr_statement_t *self, const char *name, int64_t value);
-void pr_claim_add(pr_statement_t *self, const char *name, int64_t value);
+void pr_claim_said(pr_statement_reader_t *self, const char *name, int64_t value);
+void pr_claim_add(pr_statement_reader_t *self, const char *name, int64_t value);
 /* The unpacked bytes of one file after another. */
-pr_rc_t pr_plain_open(pr_statement_t *self, const char *entry);
-pr_rc_t pr_plain_push(pr_statement_t *self, pr_bytes_t bytes);
-pr_rc_t pr_plain_close(pr_statement_t *self);
+pr_rc_t pr_plain_open(pr_statement_reader_t *self, const char *entry);
+pr_rc_t pr_plain_push(pr_statement_reader_t *self, pr_bytes_t bytes);
+pr_rc_t pr_plain_close(pr_statement_reader_t *self);
 
 /* ---- unpack.c ---- */
 pr_unpack_t *pr_unpack_new(void);
 void pr_unpack_destroy(pr_unpack_t **self);
-pr_rc_t pr_unpack_push(pr_statement_t *self, pr_bytes_t bytes);
-pr_rc_t pr_unpack_finish(pr_statement_t *self);
+pr_rc_t pr_unpack_push(pr_statement_reader_t *self, pr_bytes_t bytes);
+pr_rc_t pr_unpack_finish(pr_statement_reader_t *self);
 
 /* ---- lines.c ---- */
 /* charset for iconv; NULL: this machine lacks it. */
 pr_lines_t *pr_lines_new(const char *charset, uint32_t line_max);
 void pr_lines_destroy(pr_lines_t **self);
 void pr_lines_open(pr_lines_t *self);
-pr_rc_t pr_lines_push(pr_statement_t *self, pr_bytes_t bytes);
-pr_rc_t pr_lines_close(pr_statement_t *self);
+pr_rc_t pr_lines_push(pr_statement_reader_t *self, pr_bytes_t bytes);
+pr_rc_t pr_lines_close(pr_statement_reader_t *self);
 
 /* ---- text.c ---- */
 bool pr_text_is_utf8(pr_bytes_t text);
@@ -129,15 +130,15 @@ typedef struct {
     const pr_column_spec_t *columns;
     size_t column_count;
     bool wants_end; /* a file without its last lines (table->ended) was cut off */
-    pr_rc_t (*row)(pr_statement_t *self);
-    pr_rc_t (*note)(pr_statement_t *self, const char *line);
+    pr_rc_t (*row)(pr_statement_reader_t *self);
+    pr_rc_t (*note)(pr_statement_reader_t *self, const char *line);
     /* Looks at a first line that is no header of ours: true, when this file of the archive is known
      * to hold no rows (Alipay's summary). Later its rows go to `aside`. */
     bool (*is_aside)(const pr_fields_t *header);
-    pr_rc_t (*aside)(pr_statement_t *self);
+    pr_rc_t (*aside)(pr_statement_reader_t *self);
     /* WeChat: a second table at the end. */
     const char *totals_mark; /* the first cell of its header; NULL = none */
-    pr_rc_t (*totals)(pr_statement_t *self);
+    pr_rc_t (*totals)(pr_statement_reader_t *self);
 } pr_dialect_t;
 
 extern const pr_dialect_t pr_dialect_wechat_trade, pr_dialect_wechat_funds, pr_dialect_alipay_trade,
@@ -166,8 +167,8 @@ pr_table_t *pr_table_new(const pr_dialect_t *dialect, const pr_statement_spec_t 
                          uint32_t line_max);
 void pr_table_destroy(pr_table_t **self);
 void pr_table_open(pr_table_t *self);
-pr_rc_t pr_table_line(pr_statement_t *self, pr_bytes_t line); /* UTF-8 */
-pr_rc_t pr_table_close(pr_statement_t *self);
+pr_rc_t pr_table_line(pr_statement_reader_t *self, pr_bytes_t line); /* UTF-8 */
+pr_rc_t pr_table_close(pr_statement_reader_t *self);
 /* The cell of the row in work in that column, "" when there is no such column. */
 const char *pr_cell(const pr_table_t *self, size_t column);
 bool pr_has_column(const pr_table_t *self, size_t column);
@@ -177,9 +178,10 @@ typedef struct pr_csv_t pr_csv_t;
 pr_csv_t *pr_csv_new(char delimiter, uint32_t line_max);
 void pr_csv_destroy(pr_csv_t **self);
 /* on_row: each whole row is in *fields; on_bad: self->raw and self->line are those of the bad line. */
-typedef pr_rc_t pr_csv_row_fn(pr_statement_t *self, const char *reason);
-pr_rc_t pr_csv_line(pr_csv_t *csv, pr_statement_t *self, pr_bytes_t line, pr_csv_row_fn *on_row);
-pr_rc_t pr_csv_close(pr_csv_t *csv, pr_statement_t *self, pr_csv_row_fn *on_row);
+typedef pr_rc_t pr_csv_row_fn(pr_statement_reader_t *self, const char *reason);
+pr_rc_t pr_csv_line(pr_csv_t *csv, pr_statement_reader_t *self, pr_bytes_t line,
+                    pr_csv_row_fn *on_row);
+pr_rc_t pr_csv_close(pr_csv_t *csv, pr_statement_reader_t *self, pr_csv_row_fn *on_row);
 bool pr_csv_is_inside(const pr_csv_t *csv); /* a row is not whole yet */
 
 /* ---- mapped.c ---- */
@@ -188,8 +190,8 @@ PR_CHECK pr_rc_t pr_mapped_check(const pr_statement_csv_t *csv, pr_error_t *erro
 /* ---- camt.c ---- */
 pr_camt_t *pr_camt_new(void);
 void pr_camt_destroy(pr_camt_t **self);
-pr_rc_t pr_camt_open(pr_statement_t *self);
-pr_rc_t pr_camt_push(pr_statement_t *self, pr_bytes_t bytes);
-pr_rc_t pr_camt_close(pr_statement_t *self);
+pr_rc_t pr_camt_open(pr_statement_reader_t *self);
+pr_rc_t pr_camt_push(pr_statement_reader_t *self, pr_bytes_t bytes);
+pr_rc_t pr_camt_close(pr_statement_reader_t *self);
 
 #endif

@@ -96,7 +96,7 @@ static void set_numbers(const pr_table_t *table, pr_statement_record_t *record)
     record->refund_no = refund ? pr_cell(table, REFUND_NO) : "";
 }
 
-static pr_rc_t row(pr_statement_t *self)
+static pr_rc_t row(pr_statement_reader_t *self)
 {
     int64_t amounts[3]; /* gross, fee, net */
     static const size_t places[] = {GROSS, FEE, NET};

@@ -132,7 +132,7 @@ static void copy_fields(const pr_fields_t *row, pr_fields_t *to, pr_buffer_t *te
     }
 }
 
-static pr_rc_t take_header(pr_statement_t *self)
+static pr_rc_t take_header(pr_statement_reader_t *self)
 {
     pr_table_t *table = self->table;
     copy_fields(&table->row, &table->header, &table->header_text);
@@ -185,7 +185,7 @@ static bool is_marked(const pr_table_t *self)
     return has_marker(self) && strcmp(self->row.at[0], self->csv->totals.marker) == 0;
 }
 
-static pr_rc_t take_row(pr_statement_t *self, const char *reason)
+static pr_rc_t take_row(pr_statement_reader_t *self, const char *reason)
 {
     pr_table_t *table = self->table;
     if (!table->headed)
@@ -220,7 +220,7 @@ static bool split(char *text, const char *separator, pr_fields_t *out)
     return true;
 }
 
-static pr_rc_t take_totals(pr_statement_t *self)
+static pr_rc_t take_totals(pr_statement_reader_t *self)
 {
     pr_table_t *table = self->table;
     if (table->ended || table->row.count != table->totals.count)
@@ -229,7 +229,7 @@ static pr_rc_t take_totals(pr_statement_t *self)
     return table->dialect->totals(self);
 }
 
-static pr_rc_t backtick_line(pr_statement_t *self, pr_bytes_t line)
+static pr_rc_t backtick_line(pr_statement_reader_t *self, pr_bytes_t line)
 {
     pr_table_t *table = self->table;
     bool is_row = line.data[0] == '`';
@@ -264,7 +264,7 @@ static bool is_blank(pr_bytes_t line)
     return true;
 }
 
-static pr_rc_t take_note(pr_statement_t *self, pr_bytes_t line)
+static pr_rc_t take_note(pr_statement_reader_t *self, pr_bytes_t line)
 {
     char note[NOTE_MAX_BYTES];
     if (!self->table->dialect->note || line.len >= sizeof note)
@@ -275,7 +275,7 @@ static pr_rc_t take_note(pr_statement_t *self, pr_bytes_t line)
     return self->table->dialect->note(self, note);
 }
 
-pr_rc_t pr_table_line(pr_statement_t *self, pr_bytes_t line)
+pr_rc_t pr_table_line(pr_statement_reader_t *self, pr_bytes_t line)
 {
     pr_table_t *table = self->table;
     bool inside = table->reader && pr_csv_is_inside(table->reader);
@@ -292,7 +292,7 @@ pr_rc_t pr_table_line(pr_statement_t *self, pr_bytes_t line)
                          : backtick_line(self, line);
 }
 
-pr_rc_t pr_table_close(pr_statement_t *self)
+pr_rc_t pr_table_close(pr_statement_reader_t *self)
 {
     pr_table_t *table = self->table;
     pr_rc_t rc = table->reader ? pr_csv_close(table->reader, self, take_row) : PR_OK;

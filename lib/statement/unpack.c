@@ -67,13 +67,13 @@ static packed_t packed_of(const uint8_t *magic, size_t len)
 
 /* ---- what comes out ---- */
 
-static pr_rc_t open_inner(pr_statement_t *self, const char *name)
+static pr_rc_t open_inner(pr_statement_reader_t *self, const char *name)
 {
     self->unpack->inner_len = 0;
     return pr_plain_open(self, name);
 }
 
-static pr_rc_t push_inner(pr_statement_t *self, pr_bytes_t bytes)
+static pr_rc_t push_inner(pr_statement_reader_t *self, pr_bytes_t bytes)
 {
     pr_unpack_t *unpack = self->unpack;
     const pr_statement_totals_t *totals = &self->totals;
@@ -90,7 +90,7 @@ static pr_rc_t push_inner(pr_statement_t *self, pr_bytes_t bytes)
 
 /* ---- gzip ---- */
 
-static pr_rc_t gzip_start(pr_statement_t *self)
+static pr_rc_t gzip_start(pr_statement_reader_t *self)
 {
     pr_unpack_t *unpack = self->unpack;
     if (++unpack->members > self->limits.entries_max)
@@ -103,7 +103,7 @@ static pr_rc_t gzip_start(pr_statement_t *self)
     return done == Z_OK ? PR_OK : pr_refuse(self, "gzip", "zlib does not start");
 }
 
-static pr_rc_t gzip_push(pr_statement_t *self, pr_bytes_t bytes)
+static pr_rc_t gzip_push(pr_statement_reader_t *self, pr_bytes_t bytes)
 {
     pr_unpack_t *unpack = self->unpack;
     z_stream *gzip = &unpack->gzip;
@@ -129,7 +129,7 @@ static pr_rc_t gzip_push(pr_statement_t *self, pr_bytes_t bytes)
 
 /* ---- zip ---- */
 
-static pr_rc_t zip_lay_down(pr_statement_t *self)
+static pr_rc_t zip_lay_down(pr_statement_reader_t *self)
 {
     char name[512];
     self->unpack->file = open(self->limits.temp_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -144,7 +144,7 @@ static pr_rc_t zip_lay_down(pr_statement_t *self)
     return PR_OK;
 }
 
-static pr_rc_t zip_keep(pr_statement_t *self, pr_bytes_t bytes)
+static pr_rc_t zip_keep(pr_statement_reader_t *self, pr_bytes_t bytes)
 {
     for (size_t at = 0; at < bytes.len;) {
         ssize_t done = write(self->unpack->file, bytes.data + at, bytes.len - at);
@@ -155,7 +155,7 @@ static pr_rc_t zip_keep(pr_statement_t *self, pr_bytes_t bytes)
     return PR_OK;
 }
 
-static pr_rc_t zip_read_entry(pr_statement_t *self, zip_file_t *file)
+static pr_rc_t zip_read_entry(pr_statement_reader_t *self, zip_file_t *file)
 {
     zip_int64_t got;
     pr_rc_t rc = PR_OK;
@@ -168,7 +168,8 @@ static pr_rc_t zip_read_entry(pr_statement_t *self, zip_file_t *file)
 }
 
 /* Names are for people; what is no UTF-8 in them (Alipay's are GBK) shows as U+FFFD. */
-static pr_rc_t zip_entry(pr_statement_t *self, zip_t *archive, zip_uint64_t index, bool *seen)
+static pr_rc_t zip_entry(pr_statement_reader_t *self, zip_t *archive, zip_uint64_t index,
+                         bool *seen)
 {
     const char *raw = zip_get_name(archive, index, ZIP_FL_ENC_RAW);
     size_t len = raw ? strlen(raw) : 0;
@@ -190,7 +191,7 @@ static pr_rc_t zip_entry(pr_statement_t *self, zip_t *archive, zip_uint64_t inde
     return rc == PR_OK ? pr_plain_close(self) : rc;
 }
 
-static pr_rc_t zip_finish(pr_statement_t *self)
+static pr_rc_t zip_finish(pr_statement_reader_t *self)
 {
     int why = 0;
     bool seen = false;
@@ -212,7 +213,7 @@ static pr_rc_t zip_finish(pr_statement_t *self)
 
 /* ---- all of it ---- */
 
-static pr_rc_t start(pr_statement_t *self)
+static pr_rc_t start(pr_statement_reader_t *self)
 {
     pr_unpack_t *unpack = self->unpack;
     unpack->packed = packed_of(unpack->magic, unpack->magic_len);
@@ -222,7 +223,7 @@ static pr_rc_t start(pr_statement_t *self)
     return rc == PR_OK && unpack->packed == PACKED_GZIP ? gzip_start(self) : rc;
 }
 
-static pr_rc_t pass_on(pr_statement_t *self, pr_bytes_t bytes)
+static pr_rc_t pass_on(pr_statement_reader_t *self, pr_bytes_t bytes)
 {
     if (bytes.len == 0)
         return PR_OK;
@@ -236,13 +237,13 @@ static pr_rc_t pass_on(pr_statement_t *self, pr_bytes_t bytes)
     }
 }
 
-static pr_rc_t start_with_magic(pr_statement_t *self)
+static pr_rc_t start_with_magic(pr_statement_reader_t *self)
 {
     pr_rc_t rc = start(self);
     return rc == PR_OK ? pass_on(self, pr_bytes(self->unpack->magic, self->unpack->magic_len)) : rc;
 }
 
-pr_rc_t pr_unpack_push(pr_statement_t *self, pr_bytes_t bytes)
+pr_rc_t pr_unpack_push(pr_statement_reader_t *self, pr_bytes_t bytes)
 {
     pr_unpack_t *unpack = self->unpack;
     pr_rc_t rc = PR_OK;
@@ -264,7 +265,7 @@ pr_rc_t pr_unpack_push(pr_statement_t *self, pr_bytes_t bytes)
     return rc;
 }
 
-pr_rc_t pr_unpack_finish(pr_statement_t *self)
+pr_rc_t pr_unpack_finish(pr_statement_reader_t *self)
 {
     pr_unpack_t *unpack = self->unpack;
     pr_rc_t rc = unpack->packed == PACKED_UNKNOWN ? start_with_magic(self) : PR_OK;

@@ -18,7 +18,7 @@
 /* The row count at the bottom of a bill, and sums by the names of their columns there. */
 static const char said_rows[] = "rows";
 
-static pr_rc_t bad_amount(pr_statement_t *self, const char *why)
+static pr_rc_t bad_amount(pr_statement_reader_t *self, const char *why)
 {
     return pr_emit_bad(self, "amount", why);
 }
@@ -44,7 +44,7 @@ typedef struct {
 } total_t;
 
 /* The line of totals against the header above it. A total that is not in the list is not ours to prove. */
-static pr_rc_t read_totals(pr_statement_t *self, const total_t *totals, size_t count)
+static pr_rc_t read_totals(pr_statement_reader_t *self, const total_t *totals, size_t count)
 {
     const pr_table_t *table = self->table;
     for (size_t i = 0; i < table->row.count; i++) {
@@ -127,7 +127,7 @@ typedef struct {
     int64_t by_column[PR_COLUMNS_MAX]; /* of those in trade_sums */
 } trade_amounts_t;
 
-static const char *read_amounts(const pr_statement_t *self, const char *currency,
+static const char *read_amounts(const pr_statement_reader_t *self, const char *currency,
                                 trade_amounts_t *out)
 {
     for (size_t i = 0; i < PR_COUNT(trade_sums); i++) {
@@ -186,7 +186,7 @@ static void as_payment(const pr_table_t *table, const trade_amounts_t *amounts,
         amounts->by_column[pr_has_column(table, ORDER_AMOUNT) ? ORDER_AMOUNT : SETTLED];
 }
 
-static void add_trade_sums(pr_statement_t *self, const trade_amounts_t *amounts)
+static void add_trade_sums(pr_statement_reader_t *self, const trade_amounts_t *amounts)
 {
     pr_claim_add(self, said_rows, 1);
     for (size_t i = 0; i < PR_COUNT(trade_sums); i++)
@@ -202,7 +202,7 @@ static bool trade_time(const pr_table_t *table, bool refund, int64_t *us)
     return pr_value_time(text, ZONE_MIN, us) && *us >= 0;
 }
 
-static pr_rc_t trade_row(pr_statement_t *self)
+static pr_rc_t trade_row(pr_statement_reader_t *self)
 {
     char native[2 * PR_STATEMENT_NUMBER_MAX];
     trade_amounts_t amounts;
@@ -241,7 +241,7 @@ static pr_rc_t trade_row(pr_statement_t *self)
     return pr_emit(self, &record);
 }
 
-static pr_rc_t trade_end(pr_statement_t *self)
+static pr_rc_t trade_end(pr_statement_reader_t *self)
 {
     return read_totals(self, trade_totals, PR_COUNT(trade_totals));
 }
@@ -288,7 +288,7 @@ static pr_statement_kind_t funds_kind(const char *type)
     return PR_STATEMENT_OTHER;
 }
 
-static pr_rc_t funds_row(pr_statement_t *self)
+static pr_rc_t funds_row(pr_statement_reader_t *self)
 {
     char native[2 * PR_STATEMENT_NUMBER_MAX], time[64];
     int64_t amount;
@@ -326,7 +326,7 @@ static pr_rc_t funds_row(pr_statement_t *self)
     return pr_emit(self, &record);
 }
 
-static pr_rc_t funds_end(pr_statement_t *self)
+static pr_rc_t funds_end(pr_statement_reader_t *self)
 {
     return read_totals(self, funds_totals, PR_COUNT(funds_totals));
 }

@@ -57,7 +57,7 @@ static inline void fuzz_statement_read(const pr_statement_spec_t *spec, pr_bytes
 {
     static const pr_statement_limits_t limits = {.plain_max_bytes = 1 << 20, .line_max_bytes = 512};
     pr_error_t error = {0};
-    pr_statement_t *statement = NULL;
+    pr_statement_reader_t *statement = NULL;
     pr_statement_sink_t sink = {fuzz_record, fuzz_bad, out};
     *out = (fuzz_statement_t){.rc = PR_OK};
     FUZZ_CHECK(pr_statement_new(spec, &limits, &sink, &statement, &error) == PR_OK);

@@ -59,7 +59,7 @@ static inline statement_read_t statement_read(const pr_statement_spec_t *spec,
                                               size_t piece)
 {
     statement_read_t out = {.rc = PR_OK};
-    pr_statement_t *statement = NULL;
+    pr_statement_reader_t *statement = NULL;
     pr_buffer_init(&out.text, READ_MAX_BYTES);
     pr_statement_sink_t sink = {statement_line, statement_bad_line, &out.text};
     pr_rc_t rc = pr_statement_new(spec, limits, &sink, &statement, &out.error);

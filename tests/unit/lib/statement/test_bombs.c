@@ -166,7 +166,7 @@ static statement_read_t pushed_many_times(const pr_statement_spec_t *spec, const
                                           pr_bytes_t middle, size_t count, const char *end)
 {
     statement_read_t out = {.rc = PR_OK};
-    pr_statement_t *statement = NULL;
+    pr_statement_reader_t *statement = NULL;
     pr_buffer_init(&out.text, READ_MAX_BYTES);
     pr_statement_sink_t sink = {statement_line, statement_bad_line, &out.text};
     cr_assert_eq(pr_statement_new(spec, NULL, &sink, &statement, &out.error), PR_OK);
@@ -204,7 +204,7 @@ Test(statement_bombs, a_field_whose_quote_is_never_closed)
     size_t before = peak();
     pr_statement_totals_t totals;
     pr_error_t error;
-    pr_statement_t *statement = NULL;
+    pr_statement_reader_t *statement = NULL;
     pr_statement_sink_t sink = {0};
     pr_statement_limits_t limits = {.bad_max = UINT64_MAX};
     cr_assert_eq(pr_statement_new(&stripe, &limits, &sink, &statement, &error), PR_OK);

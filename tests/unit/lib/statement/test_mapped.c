@@ -114,7 +114,7 @@ Test(statement_mapped, a_map_that_cannot_work_is_refused)
     };
     for (size_t i = 0; i < PR_COUNT(cases); i++) {
         pr_error_t error = {0};
-        pr_statement_t *statement = NULL;
+        pr_statement_reader_t *statement = NULL;
         pr_statement_sink_t sink = {0};
         pr_statement_spec_t spec = {.format = PR_STATEMENT_CSV, .csv = cases[i].csv};
         pr_rc_t rc = pr_statement_new(&spec, NULL, &sink, &statement, &error);
@@ -122,7 +122,7 @@ Test(statement_mapped, a_map_that_cannot_work_is_refused)
         cr_expect_str_eq(error.text, cases[i].text);
     }
     pr_error_t error = {0};
-    pr_statement_t *statement = NULL;
+    pr_statement_reader_t *statement = NULL;
     pr_statement_sink_t sink = {0};
     pr_statement_spec_t spec = {.format = PR_STATEMENT_STRIPE_BALANCE, .charset = "no-such"};
     pr_rc_t rc = pr_statement_new(&spec, NULL, &sink, &statement, &error);

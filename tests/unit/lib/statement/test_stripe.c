@@ -171,7 +171,7 @@ static pr_rc_t refuse_record(void *ctx, const pr_statement_record_t *record)
 Test(statement_stripe, what_the_sink_says_ends_it)
 {
     pr_error_t error;
-    pr_statement_t *statement = NULL;
+    pr_statement_reader_t *statement = NULL;
     pr_statement_totals_t totals;
     pr_statement_sink_t sink = {refuse_record, NULL, NULL};
     pr_rc_t rc = pr_statement_new(&stripe, NULL, &sink, &statement, &error);
