@@ -3,6 +3,8 @@
  * The table of commands, and how a name is found in it.
  */
 #include "cli/alert.h"
+#include "cli/approval.h"
+#include "cli/audit.h"
 #include "cli/bench.h"
 #include "cli/breaker.h"
 #include "cli/channel.h"
@@ -14,6 +16,7 @@
 #include "cli/key.h"
 #include "cli/merchant.h"
 #include "cli/migrate.h"
+#include "cli/operator.h"
 #include "cli/order.h"
 #include "cli/payment.h"
 #include "cli/submit.h"
@@ -45,6 +48,11 @@ const pr_command_t pr_commands[] = {
     {"task", "what waits for a person: list show resolve close", pr_task_main},
     {"webhook", "what gateways sent: list show redrive", pr_webhook_main},
     {"key", "keys for HTTP: create revoke list", pr_key_main},
+    {"approval", "what takes two people: list show approve reject withdraw", pr_approval_main},
+    {"operator", "who may do what: list add set password disable enable tokens token revoke-token",
+     pr_operator_main},
+    {"audit", "what people did, and whether the log of it is whole: list verify export",
+     pr_audit_main},
     {"submit", "enqueue one notification, for trying things", pr_submit_main},
     {"dead", "dead letters: list show redrive close", pr_dead_main},
     {"breaker", "circuit breakers: list reset force-open force-close", pr_breaker_main},

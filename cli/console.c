@@ -38,7 +38,7 @@ int pr_console_failed(const char *fmt, ...)
     return PR_EXIT_FAILED;
 }
 
-static int connect_db(pr_console_t *self, const pr_args_t *args)
+static int connect_db(pr_console_t *self, const pr_args_t *args, const char *role)
 {
     const char *url = pr_args_text(args, "database-url");
     if (url == NULL) {
@@ -49,7 +49,7 @@ static int connect_db(pr_console_t *self, const pr_args_t *args)
                                 "start one with `postrider up`");
     }
     pr_error_t error;
-    if (pr_db_sync_connect(url, "postrider_console", &self->db, &error) != PR_OK) {
+    if (pr_db_sync_connect(url, role, &self->db, &error) != PR_OK) {
         return pr_console_failed("%s", error.text);
     }
     return PR_EXIT_OK;
@@ -67,7 +67,7 @@ static const char *user_name(char out[PR_CONSOLE_USER_MAX])
     return out;
 }
 
-int pr_console_open(pr_console_t *self, const pr_args_t *args)
+static int open_as(pr_console_t *self, const pr_args_t *args, const char *role)
 {
     *self = (pr_console_t){.json = pr_args_given(args, "json")};
     self->operator_name = pr_args_text(args, "operator");
@@ -84,11 +84,21 @@ int pr_console_open(pr_console_t *self, const pr_args_t *args)
         return pr_console_usage("%s", error.text);
     }
     self->params = pr_params_new();
-    int code = connect_db(self, args);
+    int code = connect_db(self, args, role);
     if (code != PR_EXIT_OK) {
         pr_console_close(self);
     }
     return code;
+}
+
+int pr_console_open(pr_console_t *self, const pr_args_t *args)
+{
+    return open_as(self, args, "postrider_console");
+}
+
+int pr_console_open_application(pr_console_t *self, const pr_args_t *args)
+{
+    return open_as(self, args, "postrider_app");
 }
 
 void pr_console_close(pr_console_t *self)
@@ -104,10 +114,11 @@ void pr_console_close(pr_console_t *self)
     }
 }
 
-int pr_console_with(const pr_args_t *args, int (*fn)(pr_console_t *, const pr_args_t *))
+static int with(const pr_args_t *args, const char *role,
+                int (*fn)(pr_console_t *, const pr_args_t *))
 {
     pr_console_t console;
-    int code = pr_console_open(&console, args);
+    int code = open_as(&console, args, role);
     if (code == PR_EXIT_OK) {
         code = fn(&console, args);
         pr_console_close(&console);
@@ -115,10 +126,25 @@ int pr_console_with(const pr_args_t *args, int (*fn)(pr_console_t *, const pr_ar
     return code;
 }
 
+int pr_console_with(const pr_args_t *args, int (*fn)(pr_console_t *, const pr_args_t *))
+{
+    return with(args, "postrider_console", fn);
+}
+
+int pr_console_with_application(const pr_args_t *args, int (*fn)(pr_console_t *, const pr_args_t *))
+{
+    return with(args, "postrider_app", fn);
+}
+
 int pr_console_query(pr_console_t *self, int index, pr_rows_t **rows)
 {
+    return pr_console_run(self, &pr_sql_cli[index], rows);
+}
+
+int pr_console_run(pr_console_t *self, const pr_statement_t *statement, pr_rows_t **rows)
+{
     pr_error_t error;
-    pr_rc_t rc = pr_db_sync_query(self->db, pr_sql_cli[index].sql, self->params, rows, &error);
+    pr_rc_t rc = pr_db_sync_query(self->db, statement->sql, self->params, rows, &error);
     pr_params_clear(self->params);
     if (rc == PR_OK) {
         return PR_EXIT_OK;
@@ -127,6 +153,23 @@ int pr_console_query(pr_console_t *self, int index, pr_rows_t **rows)
                  strncmp(error.code, "22", 2) == 0;
     (void)pr_console_failed("%s%s%s", error.text, error.code[0] != '\0' ? " -- " : "", error.code);
     return usage ? PR_EXIT_USAGE : PR_EXIT_FAILED;
+}
+
+int pr_console_door(pr_console_t *self, const pr_statement_t *statement, json_t *arguments,
+                    json_t **answer)
+{
+    PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
+    char *text = json_dumps(arguments, JSON_COMPACT);
+    json_decref(arguments);
+    *answer = NULL;
+    pr_params_add_text(self->params, self->operator_name);
+    pr_params_add_text(self->params, text != NULL ? text : "{}");
+    free(text);
+    int code = pr_console_run(self, statement, &rows);
+    if (code == PR_EXIT_OK && pr_rows_count(rows) > 0 && !pr_rows_null(rows, 0, 0)) {
+        *answer = json_loads(pr_rows_text(rows, 0, 0), JSON_DECODE_ANY, NULL);
+    }
+    return code;
 }
 
 int pr_console_id(const char *text, const char *what, int64_t *id)

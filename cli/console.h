@@ -29,13 +29,23 @@ typedef struct {
 
 /* Reads the configuration, connects. On failure nothing is left open. */
 int pr_console_open(pr_console_t *self, const pr_args_t *args);
+/* The same as postrider_app, for what an application does and people may not. */
+int pr_console_open_application(pr_console_t *self, const pr_args_t *args);
 void pr_console_close(pr_console_t *self); /* accepts a zeroed one */
 
 /* Opens, calls, closes. */
 PR_CHECK int pr_console_with(const pr_args_t *args, int (*fn)(pr_console_t *, const pr_args_t *));
+PR_CHECK int pr_console_with_application(const pr_args_t *args,
+                                         int (*fn)(pr_console_t *, const pr_args_t *));
 
 /* Runs pr_sql_cli[index] with self->params, which it clears. rows may be NULL; gives *rows. */
 PR_CHECK int pr_console_query(pr_console_t *self, int index, pr_rows_t **rows);
+PR_CHECK int pr_console_run(pr_console_t *self, const pr_statement_t *statement, pr_rows_t **rows);
+
+/* A door that the console has too (sql/queries/console): $1 the operator, $2 the arguments as a JSON
+ * object, whose reference is taken; gives what it answers (NULL: nothing), the caller's. */
+PR_CHECK int pr_console_door(pr_console_t *self, const pr_statement_t *statement, json_t *arguments,
+                             json_t **answer);
 
 /* A row's number, 1 and up; prints what is wrong. what: "payment". */
 PR_CHECK int pr_console_id(const char *text, const char *what, int64_t *id);

@@ -425,6 +425,7 @@ static int merchant_test(const pr_args_t *args)
     }
     PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
     const pr_arg_value_t *wait = pr_args_get(args, "wait");
+    pr_params_add_text(console.params, console.operator_name);
     pr_params_add_text(console.params, args->positional[0]);
     code = pr_console_query(&console, PR_SQL_CLI_MERCHANT_TEST, &rows);
     if (code == PR_EXIT_OK) {

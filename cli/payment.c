@@ -5,7 +5,10 @@
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/door.h"
+#include "sql/application.h"
 #include "sql/cli.h"
+#include "sql/console.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -178,8 +181,8 @@ static int bear(pr_console_t *console, const pr_args_t *args, bool submit)
         pr_params_add_text(params, or_empty(pr_args_text(args, "request")));
     }
     pr_params_add_text(params, options);
-    code = pr_console_query(console, submit ? PR_SQL_CLI_PAYMENT_SUBMIT : PR_SQL_CLI_PAYMENT_TRACK,
-                            &rows);
+    int statement = submit ? PR_SQL_APPLICATION_PAYMENT_SUBMIT : PR_SQL_APPLICATION_PAYMENT_TRACK;
+    code = pr_console_run(console, &pr_sql_application[statement], &rows);
     return code == PR_EXIT_OK ? print_id(console, "payment_id", pr_rows_i64(rows, 0, 0)) : code;
 }
 
@@ -207,14 +210,14 @@ static int payment_submit(const pr_args_t *args)
 {
     static const char *const needed[] = {"channel", "amount", "currency", NULL};
     int code = check_needed(args, needed);
-    return code == PR_EXIT_OK ? pr_console_with(args, bear_submitted) : code;
+    return code == PR_EXIT_OK ? pr_console_with_application(args, bear_submitted) : code;
 }
 
 static int payment_track(const pr_args_t *args)
 {
     static const char *const needed[] = {"channel", "reference", "amount", "currency", NULL};
     int code = check_needed(args, needed);
-    return code == PR_EXIT_OK ? pr_console_with(args, bear_tracked) : code;
+    return code == PR_EXIT_OK ? pr_console_with_application(args, bear_tracked) : code;
 }
 
 /* ---- list, show ---- */
@@ -291,6 +294,29 @@ static int payment_show(const pr_args_t *args)
 
 /* ---- refund, cancel, poll, report ---- */
 
+/* What takes two people (docs/people.md): asks for it, and prints the request. */
+static int ask(pr_console_t *console, const pr_args_t *args, const char *action, json_t *content)
+{
+    json_t *answer = NULL;
+    json_t *arguments =
+        json_pack("{s:s, s:s, s:o, s:s*}", "action", action, "object", args->positional[0],
+                  "content", content, "reason", pr_args_text(args, "reason"));
+    int code =
+        pr_console_door(console, &pr_sql_console[PR_SQL_CONSOLE_APPROVAL_ASK], arguments, &answer);
+    if (code == PR_EXIT_OK) {
+        pr_approval_print_asked(console, answer);
+    }
+    json_decref(answer);
+    return code;
+}
+
+static int ask_refund(pr_console_t *console, const pr_args_t *args)
+{
+    json_t *content = json_pack("{s:s, s:I}", "refund_no", pr_args_text(args, "refund-no"),
+                                "amount", (json_int_t)pr_args_get(args, "amount")->integer);
+    return ask(console, args, "payment.refund", content);
+}
+
 static int refund(pr_console_t *console, const pr_args_t *args)
 {
     PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
@@ -303,15 +329,38 @@ static int refund(pr_console_t *console, const pr_args_t *args)
     pr_params_add_text(console->params, pr_args_text(args, "refund-no"));
     pr_params_add_i64(console->params, pr_args_get(args, "amount")->integer);
     pr_params_add_text(console->params, pr_args_text(args, "reason"));
-    code = pr_console_query(console, PR_SQL_CLI_PAYMENT_REFUND, &rows);
+    code = pr_console_run(console, &pr_sql_application[PR_SQL_APPLICATION_PAYMENT_REFUND], &rows);
     return code == PR_EXIT_OK ? print_id(console, "refund_id", pr_rows_i64(rows, 0, 0)) : code;
+}
+
+/* As an operator asks_for, where there are operators; else as the application does. */
+static int by_two(const pr_args_t *args, int (*asks_for)(pr_console_t *, const pr_args_t *),
+                  int (*does)(pr_console_t *, const pr_args_t *))
+{
+    pr_console_t console;
+    PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
+    int64_t id = 0;
+    int code = pr_console_id(args->positional[0], "payment", &id);
+    if (code != PR_EXIT_OK || (code = pr_console_open(&console, args)) != PR_EXIT_OK) {
+        return code;
+    }
+    bool operators = false;
+    code = pr_console_query(&console, PR_SQL_CLI_OPERATOR_ANY, &rows);
+    if (code == PR_EXIT_OK) {
+        operators = pr_rows_bool(rows, 0, 0);
+    }
+    if (operators) {
+        code = asks_for(&console, args);
+    }
+    pr_console_close(&console);
+    return code == PR_EXIT_OK && !operators ? pr_console_with_application(args, does) : code;
 }
 
 static int payment_refund(const pr_args_t *args)
 {
     static const char *const needed[] = {"refund-no", "amount", NULL};
     int code = check_needed(args, needed);
-    return code == PR_EXIT_OK ? pr_console_with(args, refund) : code;
+    return code == PR_EXIT_OK ? by_two(args, ask_refund, refund) : code;
 }
 
 /* {"payment_id": 7, "KEY": "said"}, or the word alone. */
@@ -325,6 +374,11 @@ static int print_said(const pr_console_t *console, int64_t id, const char *key, 
     return PR_EXIT_OK;
 }
 
+static int ask_cancel(pr_console_t *console, const pr_args_t *args)
+{
+    return ask(console, args, "payment.cancel", json_object());
+}
+
 static int cancel(pr_console_t *console, const pr_args_t *args)
 {
     PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
@@ -335,7 +389,7 @@ static int cancel(pr_console_t *console, const pr_args_t *args)
     }
     pr_params_add_i64(console->params, id);
     pr_params_add_text(console->params, pr_args_text(args, "reason"));
-    code = pr_console_query(console, PR_SQL_CLI_PAYMENT_CANCEL, &rows);
+    code = pr_console_run(console, &pr_sql_application[PR_SQL_APPLICATION_PAYMENT_CANCEL], &rows);
     return code == PR_EXIT_OK ? print_said(console, id, "said", pr_rows_text(rows, 0, 0)) : code;
 }
 
@@ -345,7 +399,7 @@ static int payment_cancel(const pr_args_t *args)
     if (reason == NULL || reason[0] == '\0') {
         return pr_console_usage("--reason is needed: it is written down");
     }
-    return pr_console_with(args, cancel);
+    return by_two(args, ask_cancel, cancel);
 }
 
 static int poll_now(pr_console_t *console, const pr_args_t *args)
@@ -384,7 +438,7 @@ static int report(pr_console_t *console, const pr_args_t *args)
     pr_params_add_text(console->params, pr_args_text(args, "state"));
     pr_params_add_text(console->params, or_empty(pr_args_text(args, "evidence")));
     pr_params_add_text(console->params, pr_args_text(args, "event-id"));
-    code = pr_console_query(console, PR_SQL_CLI_PAYMENT_REPORT, &rows);
+    code = pr_console_run(console, &pr_sql_application[PR_SQL_APPLICATION_PAYMENT_REPORT], &rows);
     return code == PR_EXIT_OK ? print_said(console, id, "verdict", pr_rows_text(rows, 0, 0)) : code;
 }
 
@@ -392,7 +446,7 @@ static int payment_report(const pr_args_t *args)
 {
     static const char *const needed[] = {"state", NULL};
     int code = check_needed(args, needed);
-    return code == PR_EXIT_OK ? pr_console_with(args, report) : code;
+    return code == PR_EXIT_OK ? pr_console_with_application(args, report) : code;
 }
 
 int pr_payment_main(int argc, char **argv)
@@ -413,10 +467,13 @@ int pr_payment_main(int argc, char **argv)
         NULL, 1, 1};
     static const pr_arg_spec_t refund_spec = {
         "payment refund PAYMENT_ID --refund-no TEXT --amount MINOR [--reason TEXT]",
-        "Sends money back. Prints the refund_id.", refund_options, 1, 1};
+        "Sends money back. Prints the refund_id; where there are operators, the request that "
+        "another person approves.",
+        refund_options, 1, 1};
     static const pr_arg_spec_t cancel_spec = {
         "payment cancel PAYMENT_ID --reason TEXT",
-        "Closes it at the channel, whose answer decides: cancelled, failed or closing.",
+        "Closes it at the channel, whose answer decides: cancelled, failed or closing. Where there "
+        "are operators, another person approves it first.",
         cancel_options, 1, 1};
     static const pr_arg_spec_t poll_spec = {"payment poll PAYMENT_ID [--reason TEXT]",
                                             "Asks the channel now, within its rate.", poll_options,

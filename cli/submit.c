@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/notification.h"
-#include "sql/cli.h"
+#include "sql/application.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,13 +55,14 @@ static int enqueue(pr_console_t *console, const pr_args_t *args, pr_rows_t **row
     pr_params_add_text(params, pr_args_text(args, "notify-url"));
     pr_params_add_text(params, pr_args_text(args, "key"));
     pr_params_add_text(params, pr_args_text(args, "status"));
-    return pr_console_query(console, PR_SQL_CLI_SUBMIT_NOTIFICATION, rows);
+    return pr_console_run(console, &pr_sql_application[PR_SQL_APPLICATION_SUBMIT_NOTIFICATION],
+                          rows);
 }
 
 static int submit(const pr_args_t *args)
 {
     pr_console_t console;
-    int code = pr_console_open(&console, args);
+    int code = pr_console_open_application(&console, args);
     if (code != PR_EXIT_OK) {
         return code;
     }

@@ -4,7 +4,9 @@
 #include "base/alloc.h"
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/door.h"
 #include "sql/cli.h"
+#include "sql/console.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -86,29 +88,53 @@ static int show(pr_console_t *console, const pr_args_t *args)
     return code;
 }
 
-static int resolve(pr_console_t *console, const pr_args_t *args)
+static int rerun(pr_console_t *console, const pr_args_t *args)
 {
     PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
-    const char *evidence = pr_args_text(args, "evidence");
     pr_params_add_text(console->params, console->operator_name);
     pr_params_add_text(console->params, args->positional[0]);
-    pr_params_add_text(console->params, pr_args_text(args, "as"));
     pr_params_add_text(console->params, pr_args_text(args, "reason"));
-    pr_params_add_text(console->params, evidence != NULL ? evidence : "{}");
-    int code = pr_console_query(console, PR_SQL_CLI_TASK_RESOLVE, &rows);
+    int code = pr_console_query(console, PR_SQL_CLI_TASK_RERUN, &rows);
     if (code != PR_EXIT_OK) {
         return code;
     }
-    bool again = strcmp(pr_args_text(args, "as"), "rerun") == 0;
-    const char *said = pr_rows_text(rows, 0, 0);
+    const char *next = pr_rows_text(rows, 0, 0);
     if (console->json) {
-        pr_console_json(json_pack("{s:s, s:s}", "task_no", args->positional[0],
-                                  again ? "next_task_no" : "verdict", said));
+        pr_console_json(
+            json_pack("{s:s, s:s}", "task_no", args->positional[0], "next_task_no", next));
     } else {
-        printf("task %s is closed: %s%s\n", args->positional[0], again ? "its rerun is " : "",
-               said);
+        printf("task %s is closed: its rerun is %s\n", args->positional[0], next);
     }
     return code;
+}
+
+/* It changes a payment: another person approves it (docs/people.md). */
+static int ask_resolve(pr_console_t *console, const pr_args_t *args)
+{
+    const char *evidence = pr_args_text(args, "evidence");
+    json_t *known = json_loads(evidence != NULL ? evidence : "{}", 0, NULL);
+    if (!json_is_object(known)) {
+        json_decref(known);
+        return pr_console_usage("--evidence is not a JSON object");
+    }
+    json_t *answer = NULL;
+    json_t *arguments =
+        json_pack("{s:s, s:s, s:{s:s, s:o}, s:s}", "action", "task.resolve", "object",
+                  args->positional[0], "content", "as", pr_args_text(args, "as"), "evidence", known,
+                  "reason", pr_args_text(args, "reason"));
+    int code =
+        pr_console_door(console, &pr_sql_console[PR_SQL_CONSOLE_APPROVAL_ASK], arguments, &answer);
+    if (code == PR_EXIT_OK) {
+        pr_approval_print_asked(console, answer);
+    }
+    json_decref(answer);
+    return code;
+}
+
+static int resolve(pr_console_t *console, const pr_args_t *args)
+{
+    bool again = strcmp(pr_args_text(args, "as"), "rerun") == 0;
+    return again ? rerun(console, args) : ask_resolve(console, args);
 }
 
 static int close_task(pr_console_t *console, const pr_args_t *args)
@@ -174,7 +200,8 @@ int pr_task_main(int argc, char **argv)
         "task show TASK_NO", "One task: why it is there and what came of it.", NULL, 1, 1};
     static const pr_arg_spec_t resolve_spec = {
         "task resolve TASK_NO --as WORD --reason TEXT [--evidence JSON]",
-        "Says how its payment ended, and closes it; or closes it and opens it anew (rerun).",
+        "Asks to end it by saying how its payment ended: another person approves that. rerun closes "
+        "it and opens it anew, at once.",
         resolve_options, 1, 1};
     static const pr_arg_spec_t close_spec = {"task close TASK_NO --reason TEXT",
                                              "Ends a task that is with a person.", close_options, 1,

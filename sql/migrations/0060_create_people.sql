@@ -49,6 +49,19 @@ BEGIN
     RETURN (a ->> key)::bigint;
 END $$;
 
+-- How many rows a list gives: 50, or as asked for up to 200.
+CREATE FUNCTION postrider.arg_limit(a jsonb) RETURNS int
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN a ->> 'limit' ~ '^[0-9]{1,4}$' THEN least(greatest((a ->> 'limit')::int, 1), 200) ELSE 50 END
+$$;
+
+-- A list: at most `most` items, and from where to go on (NULL: there are no more). found: one item more than are given, when there are more.
+CREATE FUNCTION postrider.page_json(found jsonb[], most int) RETURNS jsonb
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT jsonb_build_object('items', coalesce((SELECT jsonb_agg(f.item - 'cursor' ORDER BY f.no) FROM unnest(found[1:most]) WITH ORDINALITY AS f (item, no)), '[]'),
+                              'next', CASE WHEN cardinality(found) > most THEN found[most] -> 'cursor' END)
+$$;
+
 -- operators -----------------------------------------------------------------------------------------------------
 
 CREATE TABLE postrider.operator (
@@ -184,11 +197,11 @@ END $$;
 CREATE TRIGGER audit_before BEFORE INSERT ON postrider.audit FOR EACH ROW EXECUTE FUNCTION postrider.audit_before();
 
 CREATE FUNCTION postrider.audit_after() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     entry record;
 BEGIN
-    UPDATE postrider.audit_head AS h SET n = h.n + 1, hash = postrider.audit_hash(h.n + 1, h.hash, NEW) RETURNING h.n, h.hash INTO entry;
+    UPDATE postrider.audit_head AS h SET n = h.n + 1, hash = postrider.audit_hash(h.n + 1, h.hash, NEW) WHERE h.one RETURNING h.n, h.hash INTO entry;
     INSERT INTO postrider.audit_chain (n, audit_id, hash) VALUES (entry.n, NEW.id, entry.hash);
     RETURN NULL;
 END $$;
@@ -561,11 +574,76 @@ BEGIN
     END IF;
 END $$;
 
+-- what people see of people ------------------------------------------------------------------------------------
+
+CREATE FUNCTION postrider.operators_list(who text, a jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a);
+    RETURN jsonb_build_object('next', NULL, 'items', coalesce((SELECT jsonb_agg(postrider.operator_json(o) ORDER BY o.name) FROM postrider.operator AS o), '[]'));
+END $$;
+
+CREATE FUNCTION postrider.tokens_list(who text, a jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a);
+    RETURN jsonb_build_object('next', NULL, 'items', coalesce((
+        SELECT jsonb_agg(jsonb_build_object('token_id', t.id, 'operator', t.operator, 'role', t.role, 'label', t.label,
+            'created_at', postrider.json_time(t.created_at), 'expires_at', postrider.json_time(t.expires_at), 'used_at', postrider.json_time(t.used_at),
+            'revoked_at', postrider.json_time(t.revoked_at)) ORDER BY t.id) FROM postrider.operator_token AS t), '[]'));
+END $$;
+
+-- Every action, the least role for it, and whether it takes two.
+CREATE FUNCTION postrider.permissions_list(who text, a jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a);
+    RETURN jsonb_build_object('next', NULL, 'items', (
+        SELECT jsonb_agg(jsonb_build_object('action', p.action, 'role', p.role, 'four_eyes', p.four_eyes, 'says', p.says) ORDER BY p.action)
+        FROM postrider.permission AS p));
+END $$;
+
+-- {"who", "action", "subject", "merchant_id" with "order_no", "limit", "after"}: newest first.
+CREATE FUNCTION postrider.audit_list(who text, a jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    most CONSTANT int := postrider.arg_limit(a);
+    upto CONSTANT bigint := coalesce(nullif(a ->> 'after', '')::bigint, 9223372036854775807);
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'who', 'action', 'subject', 'merchant_id', 'order_no', 'limit', 'after');
+    IF (a ->> 'merchant_id' IS NULL) <> (a ->> 'order_no' IS NULL) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'merchant_id and order_no are given together', HINT = 'An order number is a merchant''s.';
+    END IF;
+    RETURN postrider.page_json(ARRAY(
+        SELECT jsonb_build_object('id', x.id, 'n', c.n, 'at', postrider.json_time(x.at), 'actor', x.actor, 'action', x.action, 'subject', x.subject,
+            'reason', x.reason, 'detail', x.detail, 'login', x.login, 'merchant_id', x.merchant_id, 'order_no', x.order_no, 'hash', encode(c.hash, 'hex'),
+            'cursor', x.id::text)
+        FROM (SELECT y.* FROM postrider.audit AS y
+              WHERE y.id < upto AND (a ->> 'who' IS NULL OR y.actor = a ->> 'who') AND (a ->> 'action' IS NULL OR y.action = a ->> 'action')
+                AND (a ->> 'subject' IS NULL OR y.subject = a ->> 'subject')
+                AND (a ->> 'order_no' IS NULL OR (y.merchant_id, y.order_no) = (a ->> 'merchant_id', a ->> 'order_no'))
+              ORDER BY y.id DESC LIMIT most + 1) AS x
+        LEFT JOIN LATERAL (SELECT z.n, z.hash FROM postrider.audit_chain AS z WHERE z.audit_id = x.id LIMIT 1) AS c ON true ORDER BY x.id DESC), most);
+END $$;
+
+CREATE FUNCTION postrider.audit_head_show(who text, a jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a);
+    RETURN (SELECT jsonb_build_object('n', h.n, 'hash', encode(h.hash, 'hex')) FROM postrider.audit_head AS h);
+END $$;
+
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA postrider FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION postrider.response_text, postrider.outcome_name, postrider.retry_count, postrider.published_status TO PUBLIC;
 GRANT EXECUTE ON FUNCTION postrider.operator_add, postrider.operator_set, postrider.operator_disable, postrider.operator_enable, postrider.operator_password,
     postrider.operator_secret, postrider.operator_login_begin, postrider.operator_login_end, postrider.operator_session_check, postrider.operator_session_end,
-    postrider.token_create, postrider.token_revoke, postrider.operator_token_check, postrider.audit_entries, postrider.audit_end TO postrider_console;
+    postrider.token_create, postrider.token_revoke, postrider.operator_token_check, postrider.audit_entries, postrider.audit_end,
+    postrider.operators_list, postrider.tokens_list, postrider.permissions_list, postrider.audit_list, postrider.audit_head_show TO postrider_console;
 GRANT SELECT ON postrider.permission TO postrider_console;
 
 RESET ROLE;

@@ -9,8 +9,8 @@ import re
 from pg import HOME, PgError, Session, actor_url, finish, ok
 
 ROLES = {"outbox-relay": "postrider_relay", "scheduler": "postrider_scheduler", "circuit-breaker": "postrider_breaker",
-         "dead-letter": "postrider_dead_letter", "cli": "postrider_console",
-         "gateway-scheduler": "postrider_gateway_scheduler", "ingress": "postrider_ingress",
+         "dead-letter": "postrider_dead_letter", "cli": "postrider_console", "console": "postrider_console",
+         "application": "postrider_app", "gateway-scheduler": "postrider_gateway_scheduler", "ingress": "postrider_ingress",
          "recon": "postrider_reconciler", "reconciler": "postrider_reconciler"}
 # Not here: migrate (the creator's, before the schema is there), demo and bench (applications of their own).
 

@@ -1,5 +1,4 @@
 -- cli.merchant_test: sends an endpoint.test notification to the merchant's matching endpoints.
--- $1 text merchant id
--- rows: one, notify_id uuid. Errors: PR001.
-SELECT postrider.enqueue_notification($1::text, 'test-' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS'),
-                                      'endpoint.test', '{"test": true}', priority => 1) AS notify_id;
+-- $1 text who   $2 text merchant id
+-- rows: one, notify_id uuid. Errors: PR001, PR010.
+SELECT postrider.merchant_test($1::text, $2::text) AS notify_id;

@@ -1,4 +1,4 @@
--- cli.submit_notification: enqueues one notification, as an application does.
+-- application.submit_notification: enqueues one notification, as an application does.
 -- $1 text merchant id   $2 text order_no   $3 text event   $4 text payload (JSON)   $5 bigint amount_minor or NULL
 -- $6 text currency or NULL   $7 int priority or NULL   $8 text notify_url or NULL   $9 text idempotency key or NULL
 -- $10 text status or NULL

@@ -1,0 +1,4 @@
+-- console.approval_show: one request.
+-- $1 text who   $2 text arguments (JSON object)
+-- rows: one, body text (JSON). Errors: PR009, PR010.
+SELECT postrider.approval_show($1::text, $2::text::jsonb)::text AS body;

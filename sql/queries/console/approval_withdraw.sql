@@ -1,0 +1,4 @@
+-- console.approval_withdraw: who asked takes it back.
+-- $1 text who   $2 text arguments (JSON object)
+-- rows: one, body text (JSON). Errors: PR006, PR009, PR010.
+SELECT postrider.approval_withdraw($1::text, $2::text::jsonb)::text AS body;

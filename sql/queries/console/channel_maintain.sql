@@ -1,0 +1,5 @@
+-- console.channel_maintain: notes that a gateway rests.
+-- $1 text who   $2 text arguments (JSON object)
+-- rows: one, body text (JSON). Errors: PR004, PR006, PR010.
+SELECT jsonb_build_object('ok', postrider.channel_maintain($1::text, postrider.arg_text($2::text::jsonb, 'channel', 64, true),
+    postrider.arg_text($2::text::jsonb, 'reason', 500, true)))::text AS body;

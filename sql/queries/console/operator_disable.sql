@@ -1,0 +1,4 @@
+-- console.operator_disable: locks an operator out, his sessions too.
+-- $1 text who   $2 text arguments (JSON object)
+-- rows: one, body text (JSON). Errors: PR006, PR009, PR010.
+SELECT postrider.operator_disable($1::text, $2::text::jsonb)::text AS body;

@@ -1,0 +1,4 @@
+-- console.operators_list: who may do what.
+-- $1 text who   $2 text arguments (JSON object)
+-- rows: one, body text (JSON). Errors: PR003, PR010.
+SELECT postrider.operators_list($1::text, $2::text::jsonb)::text AS body;
