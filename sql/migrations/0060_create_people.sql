@@ -10,7 +10,7 @@ SET LOCAL ROLE postrider_owner;
 -- arguments -----------------------------------------------------------------------------------------------------
 
 -- The doors of 0060 to 0064 take (who, arguments): a misspelt key must not pass for one that was left out.
-CREATE FUNCTION postrider.args_check(a jsonb, VARIADIC known text[]) RETURNS void
+CREATE FUNCTION postrider.args_check(a jsonb, VARIADIC known text[] DEFAULT '{}') RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     bad text;
@@ -139,6 +139,14 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PR010', MESSAGE = format('%s is for the role %s; %s is %s', action, least, o.name, o.role),
             HINT = 'docs/people.md lists what each role may.';
     END IF;
+END $$;
+
+-- For statements of views: true, or PR010.
+CREATE FUNCTION postrider.reader(who text) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    RETURN true;
 END $$;
 
 -- the audit log -------------------------------------------------------------------------------------------------
@@ -643,7 +651,7 @@ GRANT EXECUTE ON FUNCTION postrider.response_text, postrider.outcome_name, postr
 GRANT EXECUTE ON FUNCTION postrider.operator_add, postrider.operator_set, postrider.operator_disable, postrider.operator_enable, postrider.operator_password,
     postrider.operator_secret, postrider.operator_login_begin, postrider.operator_login_end, postrider.operator_session_check, postrider.operator_session_end,
     postrider.token_create, postrider.token_revoke, postrider.operator_token_check, postrider.audit_entries, postrider.audit_end,
-    postrider.operators_list, postrider.tokens_list, postrider.permissions_list, postrider.audit_list, postrider.audit_head_show TO postrider_console;
+    postrider.reader, postrider.arg_limit, postrider.arg_text, postrider.arg_id, postrider.page_json, postrider.operators_list, postrider.tokens_list, postrider.permissions_list, postrider.audit_list, postrider.audit_head_show TO postrider_console;
 GRANT SELECT ON postrider.permission TO postrider_console;
 
 RESET ROLE;
