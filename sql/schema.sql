@@ -12,6 +12,19 @@ CREATE SCHEMA postrider;
 ALTER SCHEMA postrider OWNER TO postrider_owner;
 
 --
+-- Name: exception_place; Type: TYPE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TYPE postrider.exception_place AS (
+	since timestamp with time zone,
+	kind text,
+	n bigint,
+	m bigint
+);
+
+ALTER TYPE postrider.exception_place OWNER TO postrider_owner;
+
+--
 -- Name: task_said; Type: TYPE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -184,6 +197,389 @@ END $_$;
 ALTER FUNCTION postrider.apply_evidence(payment_id bigint, refund_id bigint, source text, evidence jsonb, event_id text) OWNER TO postrider_owner;
 
 --
+-- Name: approval_ask(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.approval_ask(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    p postrider.payment;
+    r postrider.approval;
+    former postrider.approval;
+BEGIN
+    PERFORM postrider.person_check(who, 'approval.ask', true);
+    PERFORM postrider.args_check(a, 'action', 'object', 'content', 'reason');
+    r.action := postrider.arg_text(a, 'action', 64, true);
+    r.object := postrider.arg_text(a, 'object', 64, true);
+    r.content := postrider.approval_content(r.action, coalesce(a -> 'content', '{}'));
+    r.ask_reason := postrider.arg_text(a, 'reason', 500, true);
+    r.asked_by := who;
+    IF r.action = 'task.resolve' THEN
+        r.payment_id := (SELECT t.payment_id FROM postrider.task AS t WHERE t.task_no = r.object);
+        IF r.payment_id IS NULL THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = format('there is no task %L about a payment', r.object), HINT = 'What is about something else is closed: task.close.';
+        END IF;
+    ELSE
+        r.payment_id := postrider.arg_id(a, 'object');
+    END IF;
+    p := postrider.payment_locked(r.payment_id);
+    r.object_version := postrider.approval_version(p.id, r.object);
+    SELECT x.* INTO former FROM postrider.approval AS x WHERE x.payment_id = p.id AND x.state = 'open' FOR UPDATE;
+    IF FOUND AND former.expires_at > clock_timestamp() AND former.object_version = postrider.approval_version(p.id, former.object) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('request %s (%s) is open for payment %s', former.id, former.action, p.id),
+            HINT = 'It is decided or withdrawn first.';
+    ELSIF FOUND THEN
+        PERFORM postrider.approval_end(former, CASE WHEN former.expires_at > clock_timestamp() THEN 'stale' ELSE 'expired' END);
+    END IF;
+    BEGIN
+        PERFORM postrider.approval_effect(r);
+        RAISE EXCEPTION USING ERRCODE = 'PR900', MESSAGE = 'it can be done';
+    EXCEPTION WHEN SQLSTATE 'PR900' THEN NULL;
+    END;
+    INSERT INTO postrider.approval (action, object, payment_id, object_version, content, content_hash, amount_minor, currency, merchant_id, order_no,
+                                    asked_by, ask_reason, expires_at)
+    VALUES (r.action, r.object, p.id, r.object_version, r.content, postrider.approval_hash(r.action, r.object, r.content),
+            coalesce((r.content ->> 'amount')::bigint, p.amount_minor), p.currency, p.merchant_id, p.order_no, who, r.ask_reason,
+            clock_timestamp() + (SELECT s.value::double precision FROM postrider.setting AS s WHERE s.key = 'approval.expires_s') * interval '1 s')
+    RETURNING * INTO r;
+    PERFORM postrider.audit_add(who, 'approval.ask', r.id::text, r.ask_reason, jsonb_build_object('payment_id', p.id, 'action', r.action, 'object', r.object,
+        'content', r.content, 'content_hash', encode(r.content_hash, 'hex')));
+    RETURN postrider.approval_json(r);
+END $$;
+
+ALTER FUNCTION postrider.approval_ask(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: approval_before(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.approval_before() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF (to_jsonb(NEW) - ARRAY['state', 'decided_by', 'decided_at', 'decide_reason', 'result'])
+       <> (to_jsonb(OLD) - ARRAY['state', 'decided_by', 'decided_at', 'decide_reason', 'result']) OR OLD.state <> 'open' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = 'a request stays what it is', HINT = 'Withdraw it and ask anew.';
+    END IF;
+    RETURN NEW;
+END $$;
+
+ALTER FUNCTION postrider.approval_before() OWNER TO postrider_owner;
+
+--
+-- Name: approval_content(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.approval_content(action text, content jsonb) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    word CONSTANT text := CASE action WHEN 'payment.decide' THEN 'state' WHEN 'task.resolve' THEN 'as' END;
+BEGIN
+    CASE action
+    WHEN 'payment.cancel' THEN
+        PERFORM postrider.args_check(content);
+        RETURN '{}';
+    WHEN 'payment.refund' THEN
+        PERFORM postrider.args_check(content, 'refund_no', 'amount');
+        RETURN jsonb_build_object('refund_no', postrider.arg_text(content, 'refund_no', 64, true), 'amount', postrider.arg_id(content, 'amount'));
+    WHEN 'payment.decide', 'task.resolve' THEN
+        PERFORM postrider.args_check(content, word, 'evidence');
+        IF (content ->> word IN ('succeeded', 'failed', 'cancelled', 'refunded')) IS NOT TRUE
+           OR jsonb_typeof(coalesce(content -> 'evidence', '{}')) <> 'object' OR octet_length((content -> 'evidence')::text) > 20480 THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = word || ' is not succeeded, failed, cancelled or refunded, or evidence is no object of at most 20 kB',
+                HINT = 'Say how the payment ended, and what shows it.';
+        END IF;
+        RETURN jsonb_build_object(word, content ->> word, 'evidence', coalesce(content -> 'evidence', '{}'));
+    ELSE
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'action is not payment.decide, payment.refund, payment.cancel or task.resolve',
+            HINT = 'Everything else takes one person: its own door does it.';
+    END CASE;
+END $$;
+
+ALTER FUNCTION postrider.approval_content(action text, content jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: approval_decide(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.approval_decide(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    r postrider.approval;
+    verdict CONSTANT text := CASE a ->> 'decision' WHEN 'approve' THEN 'executed' WHEN 'reject' THEN 'rejected' END;
+    before jsonb;
+BEGIN
+    PERFORM postrider.args_check(a, 'id', 'decision', 'reason', 'content_hash');
+    IF verdict IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'decision is not approve or reject', HINT = 'Say which.';
+    END IF;
+    r := postrider.approval_locked(postrider.arg_id(a, 'id'));
+    PERFORM postrider.person_check(who, 'approval.' || (a ->> 'decision'), true);
+    IF r.asked_by = who THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR010', MESSAGE = format('%s asked for it: another person decides', who), HINT = 'Who asked can only withdraw it.';
+    END IF;
+    before := (SELECT postrider.payment_json(p) FROM postrider.payment AS p WHERE p.id = r.payment_id);
+    IF verdict = 'executed' THEN
+        PERFORM postrider.person_check(r.asked_by, r.action, true);
+        IF r.expires_at <= clock_timestamp() THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('request %s expired at %s', r.id, postrider.json_time(r.expires_at)), HINT = 'Ask anew.';
+        ELSIF r.content_hash <> postrider.approval_hash(r.action, r.object, r.content) OR a ->> 'content_hash' IS DISTINCT FROM encode(r.content_hash, 'hex') THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = 'content_hash is not that of the request', HINT = 'Look at the request again: approve what it says.';
+        ELSIF r.object_version IS DISTINCT FROM postrider.approval_version(r.payment_id, r.object) THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('payment %s has changed since request %s', r.payment_id, r.id), HINT = 'Look at it, and ask anew.';
+        END IF;
+        r.result := postrider.approval_effect(r);
+    END IF;
+    UPDATE postrider.approval AS x SET state = verdict, decided_by = who, decided_at = clock_timestamp(), result = r.result,
+           decide_reason = postrider.arg_text(a, 'reason', 500, true) WHERE x.id = r.id RETURNING x.* INTO r;
+    PERFORM postrider.audit_add(who, 'approval.' || (a ->> 'decision'), r.id::text, r.decide_reason, jsonb_build_object('payment_id', r.payment_id,
+        'action', r.action, 'object', r.object, 'content', r.content, 'asked_by', r.asked_by, 'result', r.result, 'before', before,
+        'after', (SELECT postrider.payment_json(p) FROM postrider.payment AS p WHERE p.id = r.payment_id)));
+    RETURN postrider.approval_json(r);
+END $$;
+
+ALTER FUNCTION postrider.approval_decide(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: approval; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.approval (
+    id bigint NOT NULL,
+    action text NOT NULL,
+    object text NOT NULL,
+    payment_id bigint NOT NULL,
+    object_version text NOT NULL,
+    content jsonb NOT NULL,
+    content_hash bytea NOT NULL,
+    amount_minor bigint NOT NULL,
+    currency text NOT NULL,
+    merchant_id text NOT NULL,
+    order_no text NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL,
+    asked_by text NOT NULL,
+    asked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    ask_reason text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    decided_by text,
+    decided_at timestamp with time zone,
+    decide_reason text,
+    result jsonb,
+    CONSTRAINT approval_action_check CHECK ((action = ANY (ARRAY['payment.decide'::text, 'payment.refund'::text, 'payment.cancel'::text, 'task.resolve'::text]))),
+    CONSTRAINT approval_check CHECK (((decided_by <> asked_by) OR (state = 'withdrawn'::text))),
+    CONSTRAINT approval_check1 CHECK (((state <> ALL (ARRAY['executed'::text, 'rejected'::text])) OR (decided_by IS NOT NULL))),
+    CONSTRAINT approval_content_hash_check CHECK ((octet_length(content_hash) = 32))
+);
+
+ALTER TABLE postrider.approval OWNER TO postrider_owner;
+
+--
+-- Name: approval_effect(postrider.approval); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.approval_effect(r postrider.approval) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    said text;
+BEGIN
+    CASE r.action
+    WHEN 'payment.decide' THEN
+        said := postrider.payment_decide(r.asked_by, r.payment_id, r.content ->> 'state', r.content -> 'evidence', r.ask_reason);
+        IF said NOT LIKE 'applied%' THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('the payment does not take it: %s', said), HINT = 'docs/states.md has the moves.';
+        END IF;
+        RETURN jsonb_build_object('verdict', said);
+    WHEN 'payment.refund' THEN
+        said := postrider.refund_payment(r.payment_id, r.content ->> 'refund_no', (r.content ->> 'amount')::bigint, left(r.ask_reason, 200));
+        PERFORM postrider.audit_add(r.asked_by, 'payment.refund', r.payment_id::text, r.ask_reason, r.content || jsonb_build_object('refund_id', said::bigint));
+        RETURN jsonb_build_object('refund_id', said::bigint);
+    WHEN 'payment.cancel' THEN
+        said := postrider.cancel_payment(r.payment_id, r.ask_reason);
+        PERFORM postrider.audit_add(r.asked_by, 'payment.cancel', r.payment_id::text, r.ask_reason, jsonb_build_object('said', said));
+        RETURN jsonb_build_object('said', said);
+    WHEN 'task.resolve' THEN
+        RETURN jsonb_build_object('verdict', postrider.task_resolve(r.asked_by, r.object, r.content ->> 'as', r.ask_reason, r.content -> 'evidence'));
+    END CASE;
+END $$;
+
+ALTER FUNCTION postrider.approval_effect(r postrider.approval) OWNER TO postrider_owner;
+
+--
+-- Name: approval_end(postrider.approval, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.approval_end(r postrider.approval, state text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+BEGIN
+    UPDATE postrider.approval AS x SET state = $2, decided_at = clock_timestamp() WHERE x.id = r.id AND x.state = 'open';
+    IF FOUND THEN
+        INSERT INTO postrider.audit (actor, action, subject, detail)
+        VALUES ('postrider', 'approval.' || state, r.id::text, jsonb_build_object('payment_id', r.payment_id, 'asked_by', r.asked_by));
+    END IF;
+END $_$;
+
+ALTER FUNCTION postrider.approval_end(r postrider.approval, state text) OWNER TO postrider_owner;
+
+--
+-- Name: approval_hash(text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.approval_hash(action text, object text, content jsonb) RETURNS bytea
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT sha256(convert_to(postrider.audit_field(action) || postrider.audit_field(object) || postrider.audit_field(content::text), 'UTF8'))
+$$;
+
+ALTER FUNCTION postrider.approval_hash(action text, object text, content jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: approval_json(postrider.approval); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.approval_json(r postrider.approval) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT jsonb_build_object('id', r.id, 'action', r.action, 'object', r.object, 'payment_id', r.payment_id, 'content', r.content,
+        'content_hash', encode(r.content_hash, 'hex'), 'amount', r.amount_minor, 'currency', r.currency, 'merchant_id', r.merchant_id, 'order_no', r.order_no,
+        'state', r.state, 'overdue', r.state = 'open' AND r.expires_at <= clock_timestamp(),
+        'stale', r.state = 'open' AND r.object_version IS DISTINCT FROM postrider.approval_version(r.payment_id, r.object),
+        'asked_by', r.asked_by, 'asked_at', postrider.json_time(r.asked_at), 'ask_reason', r.ask_reason, 'expires_at', postrider.json_time(r.expires_at),
+        'decided_by', r.decided_by, 'decided_at', postrider.json_time(r.decided_at), 'decide_reason', r.decide_reason, 'result', r.result)
+$$;
+
+ALTER FUNCTION postrider.approval_json(r postrider.approval) OWNER TO postrider_owner;
+
+--
+-- Name: approval_locked(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.approval_locked(id bigint) RETURNS postrider.approval
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    r postrider.approval;
+BEGIN
+    PERFORM postrider.payment_locked(x.payment_id) FROM postrider.approval AS x WHERE x.id = $1;
+    SELECT x.* INTO r FROM postrider.approval AS x WHERE x.id = $1 FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = format('there is no request %s', coalesce(id::text, 'without a number')), HINT = 'postrider approval list shows them.';
+    ELSIF r.state <> 'open' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('request %s is %s', r.id, r.state), HINT = 'It was decided before.';
+    END IF;
+    RETURN r;
+END $_$;
+
+ALTER FUNCTION postrider.approval_locked(id bigint) OWNER TO postrider_owner;
+
+--
+-- Name: approval_show(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.approval_show(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    r postrider.approval;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'id');
+    SELECT x.* INTO r FROM postrider.approval AS x WHERE x.id = postrider.arg_id(a, 'id');
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = format('there is no request %s', a ->> 'id'), HINT = 'postrider approval list shows them.';
+    END IF;
+    RETURN postrider.approval_json(r) || jsonb_build_object('payment', (SELECT postrider.payment_json(p) FROM postrider.payment AS p WHERE p.id = r.payment_id));
+END $$;
+
+ALTER FUNCTION postrider.approval_show(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: approval_version(bigint, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.approval_version(payment_id bigint, task_no text) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT concat_ws('/', p.version, p.state, p.manual, p.captured_minor, p.refunded_minor,
+        (SELECT string_agg(r.id || r.state, ',' ORDER BY r.id) FROM postrider.refund AS r WHERE r.payment_id = p.id),
+        (SELECT t.state || (extract(epoch FROM t.updated_at) * 1000000)::bigint FROM postrider.task AS t WHERE t.task_no = $2))
+    FROM postrider.payment AS p WHERE p.id = $1
+$_$;
+
+ALTER FUNCTION postrider.approval_version(payment_id bigint, task_no text) OWNER TO postrider_owner;
+
+--
+-- Name: approval_withdraw(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.approval_withdraw(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    r postrider.approval;
+BEGIN
+    PERFORM postrider.args_check(a, 'id', 'reason');
+    r := postrider.approval_locked(postrider.arg_id(a, 'id'));
+    IF r.asked_by IS DISTINCT FROM who THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR010', MESSAGE = format('%s asked for it', r.asked_by), HINT = 'Others reject it.';
+    END IF;
+    UPDATE postrider.approval AS x SET state = 'withdrawn', decided_by = who, decided_at = clock_timestamp(),
+           decide_reason = postrider.arg_text(a, 'reason', 500, true) WHERE x.id = r.id RETURNING x.* INTO r;
+    PERFORM postrider.audit_add(who, 'approval.withdraw', r.id::text, r.decide_reason, jsonb_build_object('payment_id', r.payment_id));
+    RETURN postrider.approval_json(r);
+END $$;
+
+ALTER FUNCTION postrider.approval_withdraw(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: approvals_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.approvals_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    most CONSTANT int := postrider.arg_limit(a);
+    wanted CONSTANT text := coalesce(a ->> 'state', 'open');
+    upto CONSTANT bigint := coalesce(nullif(a ->> 'after', '')::bigint, 9223372036854775807);
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'state', 'action', 'asked_by', 'limit', 'after');
+    RETURN postrider.page_json(ARRAY(
+        SELECT postrider.approval_json(x) || jsonb_build_object('cursor', x.id::text) FROM postrider.approval AS x
+        WHERE x.id < upto AND (wanted = 'all' OR x.state = wanted) AND (a ->> 'action' IS NULL OR x.action = a ->> 'action')
+          AND (a ->> 'asked_by' IS NULL OR x.asked_by = a ->> 'asked_by')
+        ORDER BY x.id DESC LIMIT most + 1), most);
+END $$;
+
+ALTER FUNCTION postrider.approvals_list(who text, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: arg_id(jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -199,6 +595,19 @@ BEGIN
 END $_$;
 
 ALTER FUNCTION postrider.arg_id(a jsonb, key text) OWNER TO postrider_owner;
+
+--
+-- Name: arg_limit(jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.arg_limit(a jsonb) RETURNS integer
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT CASE WHEN a ->> 'limit' ~ '^[0-9]{1,4}$' THEN least(greatest((a ->> 'limit')::int, 1), 200) ELSE 50 END
+$_$;
+
+ALTER FUNCTION postrider.arg_limit(a jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: arg_text(jsonb, text, integer, boolean); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -226,7 +635,7 @@ ALTER FUNCTION postrider.arg_text(a jsonb, key text, most integer, needed boolea
 -- Name: args_check(jsonb, text[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE FUNCTION postrider.args_check(a jsonb, VARIADIC known text[]) RETURNS void
+CREATE FUNCTION postrider.args_check(a jsonb, VARIADIC known text[] DEFAULT '{}'::text[]) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -271,12 +680,11 @@ ALTER FUNCTION postrider.audit_add(who text, action text, subject text, reason t
 CREATE FUNCTION postrider.audit_after() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET enable_seqscan TO 'off'
     AS $$
 DECLARE
     entry record;
 BEGIN
-    UPDATE postrider.audit_head AS h SET n = h.n + 1, hash = postrider.audit_hash(h.n + 1, h.hash, NEW) RETURNING h.n, h.hash INTO entry;
+    UPDATE postrider.audit_head AS h SET n = h.n + 1, hash = postrider.audit_hash(h.n + 1, h.hash, NEW) WHERE h.one RETURNING h.n, h.hash INTO entry;
     INSERT INTO postrider.audit_chain (n, audit_id, hash) VALUES (entry.n, NEW.id, entry.hash);
     RETURN NULL;
 END $$;
@@ -410,6 +818,55 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.audit_head_before() OWNER TO postrider_owner;
+
+--
+-- Name: audit_head_show(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.audit_head_show(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a);
+    RETURN (SELECT jsonb_build_object('n', h.n, 'hash', encode(h.hash, 'hex')) FROM postrider.audit_head AS h);
+END $$;
+
+ALTER FUNCTION postrider.audit_head_show(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: audit_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.audit_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    most CONSTANT int := postrider.arg_limit(a);
+    upto CONSTANT bigint := coalesce(nullif(a ->> 'after', '')::bigint, 9223372036854775807);
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'who', 'action', 'subject', 'merchant_id', 'order_no', 'limit', 'after');
+    IF (a ->> 'merchant_id' IS NULL) <> (a ->> 'order_no' IS NULL) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'merchant_id and order_no are given together', HINT = 'An order number is a merchant''s.';
+    END IF;
+    RETURN postrider.page_json(ARRAY(
+        SELECT jsonb_build_object('id', x.id, 'n', c.n, 'at', postrider.json_time(x.at), 'actor', x.actor, 'action', x.action, 'subject', x.subject,
+            'reason', x.reason, 'detail', x.detail, 'login', x.login, 'merchant_id', x.merchant_id, 'order_no', x.order_no, 'hash', encode(c.hash, 'hex'),
+            'cursor', x.id::text)
+        FROM (SELECT y.* FROM postrider.audit AS y
+              WHERE y.id < upto AND (a ->> 'who' IS NULL OR y.actor = a ->> 'who') AND (a ->> 'action' IS NULL OR y.action = a ->> 'action')
+                AND (a ->> 'subject' IS NULL OR y.subject = a ->> 'subject')
+                AND (a ->> 'order_no' IS NULL OR (y.merchant_id, y.order_no) = (a ->> 'merchant_id', a ->> 'order_no'))
+              ORDER BY y.id DESC LIMIT most + 1) AS x
+        LEFT JOIN LATERAL (SELECT z.n, z.hash FROM postrider.audit_chain AS z WHERE z.audit_id = x.id LIMIT 1) AS c ON true ORDER BY x.id DESC), most);
+END $$;
+
+ALTER FUNCTION postrider.audit_list(who text, a jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: before_ms(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -3020,6 +3477,410 @@ $$;
 ALTER FUNCTION postrider.evidence_says(e jsonb) OWNER TO postrider_owner;
 
 --
+-- Name: exception_actions(text, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.exception_actions(kind text, payment_id bigint) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT coalesce(jsonb_agg(jsonb_build_object('action', r.action, 'role', p.role, 'four_eyes', p.four_eyes, 'says', r.says) ORDER BY p.four_eyes, r.action), '[]')
+    FROM postrider.resolution AS r JOIN postrider.permission AS p ON p.action = r.permission
+    WHERE r.kind = $1 AND ($2 IS NOT NULL OR r.permission NOT IN ('payment.poll', 'task.resolve'))
+$_$;
+
+ALTER FUNCTION postrider.exception_actions(kind text, payment_id bigint) OWNER TO postrider_owner;
+
+--
+-- Name: exception_json(postrider.exception_place); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.exception_json(place postrider.exception_place) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    o jsonb;
+    payment bigint;
+    sla CONSTANT interval := (SELECT k.sla FROM postrider.exception_kind AS k WHERE k.kind = place.kind);
+BEGIN
+    CASE place.kind
+    WHEN 'dead' THEN
+        SELECT jsonb_build_object('id', b.notify_id || '/' || place.m, 'title', b.event, 'reason', d.reason, 'merchant_id', b.merchant_id, 'order_no', b.order_no,
+                                  'state', d.state, 'attempts', d.tries, 'endpoint_id', d.endpoint, 'notify_id', b.notify_id)
+        INTO o FROM postrider.dead AS d CROSS JOIN LATERAL (
+            SELECT y.notify_id, y.event, y.merchant_id, y.order_no FROM postrider.outbox AS y WHERE y.at = d.outbox_at AND y.id = d.outbox_id
+            UNION ALL SELECT y.notify_id, y.event, y.merchant_id, y.order_no FROM postrider.outbox_kept AS y WHERE y.id = d.outbox_id LIMIT 1) AS b
+        WHERE d.outbox_id = place.n AND d.endpoint = place.m;
+    WHEN 'quarantine' THEN
+        SELECT jsonb_build_object('id', b.id::text, 'title', f.name || ' line ' || b.line, 'reason', b.reason, 'channel', f.channel, 'state', 'open',
+                                  'file_id', b.file_id, 'raw', left(b.raw, 500), 'detail', b.detail)
+        INTO o FROM postrider.recon_bad_row AS b JOIN postrider.recon_file AS f ON f.id = b.file_id WHERE b.id = place.n;
+    WHEN 'channel' THEN
+        SELECT jsonb_build_object('id', c.id, 'title', c.id, 'reason', c.state_reason, 'channel', c.id, 'state', c.state)
+        INTO o FROM postrider.channel AS c WHERE c.no = place.n;
+    WHEN 'endpoint' THEN
+        SELECT jsonb_build_object('id', e.id::text, 'title', e.url, 'reason', e.state_reason, 'merchant_id', e.merchant_id, 'state', e.state, 'endpoint_id', e.id)
+        INTO o FROM postrider.endpoint AS e WHERE e.id = place.n;
+    ELSE
+        SELECT jsonb_build_object('id', t.task_no, 'title', t.biz_type || ' ' || t.biz_id, 'reason', coalesce(t.last_error_code, t.biz_type), 'says', t.last_error_message,
+                   'merchant_id', t.merchant_id, 'order_no', t.order_no, 'payment_id', t.payment_id, 'difference_id', t.difference_id, 'state', t.state,
+                   'channel', p.channel, 'amount', p.amount_minor, 'currency', p.currency, 'payment_state', p.state), t.payment_id
+        INTO o, payment FROM postrider.task AS t LEFT JOIN LATERAL (SELECT x.* FROM postrider.payment AS x WHERE x.id = t.payment_id LIMIT 1) AS p ON true
+        WHERE t.id = place.n;
+    END CASE;
+    RETURN jsonb_build_object('merchant_id', NULL, 'order_no', NULL, 'payment_id', NULL, 'channel', NULL, 'amount', NULL, 'currency', NULL) || o
+        || jsonb_build_object('kind', place.kind, 'since', postrider.json_time(place.since),
+            'age_s', floor(extract(epoch FROM clock_timestamp() - place.since))::bigint, 'sla_at', postrider.json_time(place.since + sla),
+            'overdue', place.since + sla < clock_timestamp(), 'actions', postrider.exception_actions(place.kind, payment),
+            'approval', (SELECT jsonb_build_object('id', r.id, 'action', r.action, 'asked_by', r.asked_by, 'expires_at', postrider.json_time(r.expires_at))
+                         FROM postrider.approval AS r WHERE r.payment_id = payment AND r.state = 'open' LIMIT 1));
+END $$;
+
+ALTER FUNCTION postrider.exception_json(place postrider.exception_place) OWNER TO postrider_owner;
+
+--
+-- Name: task; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.task (
+    id bigint NOT NULL,
+    task_no text NOT NULL,
+    biz_type text NOT NULL,
+    biz_id text NOT NULL,
+    merchant_id text,
+    order_no text,
+    payment_id bigint,
+    source text NOT NULL,
+    difference_id bigint,
+    state text NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    retry_limit integer DEFAULT 10 NOT NULL,
+    next_run_at timestamp with time zone,
+    last_run_at timestamp with time zone,
+    last_error_code text,
+    last_error_message text,
+    request jsonb DEFAULT '{}'::jsonb NOT NULL,
+    result jsonb DEFAULT '{}'::jsonb NOT NULL,
+    lock_owner text,
+    lock_token uuid,
+    locked_at timestamp with time zone,
+    moved_by text NOT NULL,
+    move_reason text DEFAULT ''::text NOT NULL,
+    closed_by text,
+    conclusion text,
+    before jsonb,
+    after jsonb,
+    follows text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    lock_session uuid,
+    CONSTRAINT task_biz_id_check CHECK (((length(biz_id) >= 1) AND (length(biz_id) <= 128))),
+    CONSTRAINT task_biz_type_check CHECK ((biz_type ~ '^[a-z0-9_]{1,64}$'::text)),
+    CONSTRAINT task_source_check CHECK ((source = ANY (ARRAY['callback_failure'::text, 'difference'::text, 'person'::text, 'inspection'::text, 'application'::text])))
+);
+
+ALTER TABLE postrider.task OWNER TO postrider_owner;
+
+--
+-- Name: exception_kind_of(postrider.task); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.exception_kind_of(t postrider.task) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT CASE WHEN t.difference_id IS NOT NULL OR t.source = 'difference' THEN 'difference' WHEN t.biz_type IN ('payment_review', 'evidence_mismatch') THEN 'payment'
+                WHEN t.biz_type IN ('refund_review', 'refund_unclear') THEN 'refund'
+                WHEN t.biz_type = 'channel_stopped' AND EXISTS (SELECT FROM postrider.channel AS c WHERE c.id = t.biz_id AND c.state = 'stopped') THEN 'channel'
+                ELSE 'task' END
+$$;
+
+ALTER FUNCTION postrider.exception_kind_of(t postrider.task) OWNER TO postrider_owner;
+
+--
+-- Name: exception_resolve(text, text, text, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.exception_resolve(who text, kind text, id text, action text, reason text, detail jsonb) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+#variable_conflict use_variable
+DECLARE
+    t postrider.task;
+    letter jsonb;
+    said text;
+    door CONSTANT text := (SELECT r.permission FROM postrider.resolution AS r WHERE r.kind = kind AND r.action = action);
+BEGIN
+    IF door IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('%L does not end what is of kind %L', left(coalesce(action, ''), 40), left(coalesce(kind, ''), 40)),
+            HINT = 'exceptions_list shows the actions of each.';
+    END IF;
+    CASE kind
+    WHEN 'dead' THEN
+        IF (id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/-?[0-9]{1,18}$') IS NOT TRUE THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'id is not NOTIFY_ID/ENDPOINT_ID', HINT = 'As exceptions_list has it.';
+        END IF;
+        letter := jsonb_build_object('notify_id', left(id, 36), 'endpoint_id', substr(id, 38)::bigint);
+        said := CASE action WHEN 'redrive' THEN postrider.dead_redrive(who, reason, letter) ELSE postrider.dead_close(who, reason, letter) END;
+        IF said = '0' THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('there is no open dead letter %s', id), HINT = 'It was driven again or closed before.';
+        END IF;
+        said := CASE action WHEN 'redrive' THEN 'driven again' ELSE 'closed' END;
+    WHEN 'quarantine' THEN
+        IF NOT postrider.recon_row_close(who, postrider.arg_id(jsonb_build_object('id', id), 'id'), reason) THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('row %s is closed already', id), HINT = 'Nothing is to be done.';
+        END IF;
+        said := 'closed';
+    WHEN 'endpoint' THEN
+        IF NOT postrider.endpoint_enable(who, postrider.arg_id(jsonb_build_object('id', id), 'id'), reason) THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('endpoint %s is active', id), HINT = 'Nothing is to be done.';
+        END IF;
+        said := 'switched on';
+    WHEN 'channel' THEN
+        IF NOT postrider.channel_resume(who, id, reason, detail -> 'test') THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('channel %s is active', id), HINT = 'Nothing is to be done.';
+        END IF;
+        said := 'active';
+    ELSE
+        SELECT x.* INTO t FROM postrider.task AS x WHERE x.task_no = id;
+        IF NOT FOUND OR postrider.exception_kind_of(t) <> kind THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = format('there is no task %L of kind %s', left(id, 80), kind), HINT = 'exceptions_list shows them.';
+        ELSIF t.state <> 'MANUAL' THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('task %s is %s', id, t.state), HINT = 'Only what is with a person is ended by one.';
+        ELSIF t.payment_id IS NULL AND door IN ('payment.poll', 'task.resolve') THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('task %s is about no payment', id), HINT = 'It is closed, or runs again.';
+        END IF;
+        CASE door
+        WHEN 'task.close' THEN
+            PERFORM postrider.task_close(who, id, reason, coalesce(detail, '{}') - 'before');
+            said := 'closed';
+        WHEN 'task.rerun' THEN
+            said := 'runs again as ' || postrider.task_rerun(who, id, reason);
+        WHEN 'payment.poll' THEN
+            said := CASE WHEN postrider.payment_poll(who, t.payment_id, reason) THEN 'asked' ELSE 'a call is under way' END;
+        ELSE
+            letter := postrider.approval_ask(who, jsonb_build_object('action', 'task.resolve', 'object', id, 'reason', reason,
+                'content', jsonb_build_object('as', action, 'evidence', coalesce(detail, '{}'))));
+            RETURN jsonb_build_object('says', 'waits for another person', 'approval_id', letter -> 'id');
+        END CASE;
+    END CASE;
+    RETURN jsonb_build_object('says', said);
+END $_$;
+
+ALTER FUNCTION postrider.exception_resolve(who text, kind text, id text, action text, reason text, detail jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: exception_scan(text, jsonb, postrider.exception_place, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.exception_scan(kind text, f jsonb, after postrider.exception_place, most integer, OUT kept postrider.exception_place[], OUT last postrider.exception_place) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    -- rows of other kinds at the same instant come before or after by the kind's name
+    lo CONSTANT timestamptz := CASE WHEN kind > after.kind THEN after.since - interval '1 us' ELSE after.since END;
+    lo_n CONSTANT bigint := CASE WHEN kind = after.kind THEN after.n ELSE 9223372036854775807 END;
+    lo_m CONSTANT bigint := CASE WHEN kind = after.kind THEN after.m ELSE 9223372036854775807 END;
+    upto CONSTANT timestamptz := CASE WHEN f ? 'older_than_s' THEN clock_timestamp() - (f ->> 'older_than_s')::double precision * interval '1 s' ELSE 'infinity' END;
+    place postrider.exception_place;
+    good boolean;
+    seen int := 0;
+    c refcursor;
+BEGIN
+    kept := ARRAY[]::postrider.exception_place[];
+    CASE kind
+    WHEN 'dead' THEN
+        IF f ?| ARRAY['merchant_id', 'order_no'] THEN
+            OPEN c FOR SELECT d.at, kind, d.outbox_id, d.endpoint, (NOT f ? 'reason' OR d.reason = f ->> 'reason')
+                AND (NOT f ? 'merchant_id' OR o.merchant_id = f ->> 'merchant_id') AND (NOT f ? 'order_no' OR o.order_no = f ->> 'order_no')
+            FROM (SELECT x.* FROM postrider.dead AS x WHERE x.state = 'open' AND (x.at, x.outbox_id, x.endpoint) > (lo, lo_n, lo_m) AND x.at <= upto
+                  ORDER BY x.at, x.outbox_id, x.endpoint LIMIT most) AS d
+            CROSS JOIN LATERAL (SELECT y.merchant_id, y.order_no FROM postrider.outbox AS y WHERE y.at = d.outbox_at AND y.id = d.outbox_id
+                UNION ALL SELECT y.merchant_id, y.order_no FROM postrider.outbox_kept AS y WHERE y.id = d.outbox_id LIMIT 1) AS o
+            ORDER BY d.at, d.outbox_id, d.endpoint;
+        ELSE
+            OPEN c FOR SELECT x.at, kind, x.outbox_id, x.endpoint, NOT f ? 'reason' OR x.reason = f ->> 'reason' FROM postrider.dead AS x
+            WHERE x.state = 'open' AND (x.at, x.outbox_id, x.endpoint) > (lo, lo_n, lo_m) AND x.at <= upto ORDER BY x.at, x.outbox_id, x.endpoint LIMIT most;
+        END IF;
+    WHEN 'quarantine' THEN
+        -- a file's rows are as old as the file; of more than 10,000 open ones the later are seen once earlier ones are closed
+        OPEN c FOR SELECT b.created_at, kind, b.id, 0::bigint, (NOT f ? 'channel' OR b.channel = f ->> 'channel') AND (NOT f ? 'reason' OR b.reason = f ->> 'reason')
+        FROM (SELECT q.id, q.reason, x.created_at, x.channel
+              FROM (SELECT z.id, z.reason, z.file_id FROM postrider.recon_bad_row AS z WHERE z.closed_at IS NULL ORDER BY z.id LIMIT 10000) AS q
+              CROSS JOIN LATERAL (SELECT y.created_at, y.channel FROM postrider.recon_file AS y WHERE y.id = q.file_id LIMIT 1) AS x) AS b
+        WHERE (b.created_at, b.id) > (lo, lo_n) AND b.created_at <= upto ORDER BY b.created_at, b.id LIMIT most;
+    WHEN 'channel' THEN
+        OPEN c FOR SELECT x.state_at, kind, x.no::bigint, 0::bigint, (NOT f ? 'channel' OR x.id = f ->> 'channel') AND NOT f ? 'reason' FROM postrider.channel AS x
+        WHERE x.state = 'stopped' AND (x.state_at, x.no) > (lo, lo_n) AND x.state_at <= upto ORDER BY x.state_at, x.no LIMIT most;
+    WHEN 'endpoint' THEN
+        OPEN c FOR SELECT x.state_at, kind, x.id, 0::bigint, (NOT f ? 'merchant_id' OR x.merchant_id = f ->> 'merchant_id') AND (NOT f ? 'reason' OR x.state_reason = f ->> 'reason')
+        FROM postrider.endpoint AS x WHERE x.state = 'disabled' AND (x.state_at, x.id) > (lo, lo_n) AND x.state_at <= upto ORDER BY x.state_at, x.id LIMIT most;
+    ELSE
+        OPEN c FOR SELECT x.updated_at, kind, x.id, 0::bigint, postrider.exception_kind_of(x) = kind AND (NOT f ? 'merchant_id' OR x.merchant_id = f ->> 'merchant_id')
+            AND (NOT f ? 'order_no' OR x.order_no = f ->> 'order_no') AND (NOT f ? 'reason' OR coalesce(x.last_error_code, x.biz_type) = f ->> 'reason')
+            AND (NOT f ? 'channel' OR f ->> 'channel' = (SELECT p.channel FROM postrider.payment AS p WHERE p.id = x.payment_id))
+        FROM postrider.task AS x WHERE x.state = 'MANUAL' AND (x.updated_at, x.id) > (lo, lo_n) AND x.updated_at <= upto ORDER BY x.updated_at, x.id LIMIT most;
+    END CASE;
+    LOOP
+        FETCH c INTO place.since, place.kind, place.n, place.m, good;
+        EXIT WHEN NOT FOUND;
+        seen := seen + 1;
+        IF good THEN
+            kept := kept || place;
+        END IF;
+    END LOOP;
+    CLOSE c;
+    last := CASE WHEN seen = most THEN place END;
+END $$;
+
+ALTER FUNCTION postrider.exception_scan(kind text, f jsonb, after postrider.exception_place, most integer, OUT kept postrider.exception_place[], OUT last postrider.exception_place) OWNER TO postrider_owner;
+
+--
+-- Name: exceptions_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.exceptions_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    most CONSTANT int := postrider.arg_limit(a);
+    asked CONSTANT jsonb := CASE jsonb_typeof(a -> 'kind') WHEN 'string' THEN jsonb_build_array(a -> 'kind') WHEN 'array' THEN a -> 'kind' END;
+    f CONSTANT jsonb := jsonb_strip_nulls(a - ARRAY['kind', 'limit', 'after', 'overdue']);
+    parts CONSTANT text[] := string_to_array(nullif(a ->> 'after', ''), '.');
+    after postrider.exception_place := ('-infinity', '', 0, 0);
+    k record;
+    one record;
+    all_kept postrider.exception_place[] := ARRAY[]::postrider.exception_place[];
+    upto postrider.exception_place;
+    given postrider.exception_place[];
+    next postrider.exception_place;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'kind', 'merchant_id', 'channel', 'order_no', 'reason', 'overdue', 'older_than_s', 'limit', 'after');
+    IF parts IS NOT NULL THEN
+        IF cardinality(parts) <> 4 OR (parts[1] || parts[3] || parts[4]) !~ '^[0-9-]+$' THEN
+            RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'after is no cursor of this list', HINT = 'Pass what next was.';
+        END IF;
+        after := (timestamptz 'epoch' + parts[1]::bigint * interval '1 us', parts[2], parts[3]::bigint, parts[4]::bigint);
+    END IF;
+    FOR k IN SELECT x.kind, x.sla FROM postrider.exception_kind AS x WHERE asked IS NULL OR asked ? x.kind ORDER BY x.kind LOOP
+        -- what cannot have such a thing is not looked at
+        CONTINUE WHEN (k.kind IN ('dead', 'endpoint') AND f ? 'channel') OR (k.kind IN ('channel', 'quarantine') AND f ?| ARRAY['merchant_id', 'order_no'])
+                   OR (k.kind = 'endpoint' AND f ? 'order_no');
+        SELECT * INTO one FROM postrider.exception_scan(k.kind, CASE WHEN (a ->> 'overdue')::boolean THEN f || jsonb_build_object('older_than_s',
+            greatest(extract(epoch FROM k.sla), coalesce((f ->> 'older_than_s')::double precision, 0))) ELSE f END, after,
+            CASE WHEN f ?| ARRAY['merchant_id', 'channel', 'order_no', 'reason'] OR k.kind IN ('payment', 'refund', 'task', 'difference') THEN 5000 ELSE most + 1 END);
+        all_kept := all_kept || one.kept;
+        upto := CASE WHEN upto IS NULL OR one.last < upto THEN coalesce(one.last, upto) ELSE upto END;
+    END LOOP;
+    -- behind the place where one kind's look ended nothing is known of it yet
+    given := ARRAY(SELECT x FROM unnest(all_kept) AS x WHERE upto IS NULL OR x <= upto ORDER BY x LIMIT most + 1);
+    next := CASE WHEN cardinality(given) > most THEN given[most] ELSE upto END;
+    RETURN jsonb_build_object('items', coalesce((SELECT jsonb_agg(postrider.exception_json(y.x) ORDER BY g.no) FROM unnest(given[1:most]) WITH ORDINALITY AS g (since, kind, n, m, no),
+            LATERAL (SELECT ROW(g.since, g.kind, g.n, g.m)::postrider.exception_place AS x) AS y), '[]'),
+        'next', CASE WHEN next IS NOT NULL THEN concat_ws('.', (extract(epoch FROM next.since) * 1000000)::bigint, next.kind, next.n, next.m) END,
+        'scanned_to', postrider.json_time(next.since));
+END $_$;
+
+ALTER FUNCTION postrider.exceptions_list(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: exceptions_resolve(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.exceptions_resolve(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    dry CONSTANT boolean := coalesce((a ->> 'dry_run')::boolean, false);
+    reason CONSTANT text := postrider.arg_text(a, 'reason', 500, true);
+    one text;
+    said jsonb;
+    results jsonb[] := '{}';
+    done int := 0;
+    state text;
+    message text;
+BEGIN
+    PERFORM postrider.args_check(a, 'kind', 'ids', 'action', 'reason', 'detail', 'dry_run');
+    PERFORM postrider.person_check(who, 'task.close');
+    IF jsonb_typeof(a -> 'ids') IS DISTINCT FROM 'array' OR jsonb_array_length(a -> 'ids') NOT BETWEEN 1 AND 1000 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'ids is not an array of 1 to 1000', HINT = 'Take fewer at a time.';
+    END IF;
+    -- in one order for all, so that no two wait for each other
+    FOR one IN SELECT DISTINCT i #>> '{}' FROM jsonb_array_elements(a -> 'ids') AS i ORDER BY 1 LOOP
+        BEGIN
+            said := postrider.exception_resolve(who, a ->> 'kind', one, a ->> 'action', reason, a -> 'detail');
+            IF dry THEN
+                RAISE EXCEPTION USING ERRCODE = 'PR900', MESSAGE = 'it can be done';
+            END IF;
+            results := results || (jsonb_build_object('id', one, 'ok', true) || said);
+            done := done + 1;
+        EXCEPTION
+            WHEN SQLSTATE 'PR900' THEN
+                results := results || jsonb_build_object('id', one, 'ok', true, 'says', said ->> 'says');
+                done := done + 1;
+            WHEN SQLSTATE 'PR001' OR SQLSTATE 'PR002' OR SQLSTATE 'PR003' OR SQLSTATE 'PR004' OR SQLSTATE 'PR005' OR SQLSTATE 'PR006' OR SQLSTATE 'PR007'
+                OR SQLSTATE 'PR008' OR SQLSTATE 'PR009' OR SQLSTATE 'PR010' THEN
+                GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT;
+                results := results || jsonb_build_object('id', one, 'ok', false, 'code', state, 'error', message);
+        END;
+    END LOOP;
+    RETURN jsonb_build_object('dry_run', dry, 'count', cardinality(results), 'done', done, 'refused', cardinality(results) - done, 'results', to_jsonb(results));
+END $$;
+
+ALTER FUNCTION postrider.exceptions_resolve(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: exceptions_summary(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.exceptions_summary(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+DECLARE
+    kinds jsonb;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a);
+    SELECT jsonb_agg(jsonb_build_object('kind', k.kind, 'says', k.says, 'sla_s', extract(epoch FROM k.sla)::bigint, 'count', coalesce(c.n, 0), 'more', coalesce(c.n, 0) > 10000,
+               'overdue', coalesce(c.late, 0), 'overdue_more', coalesce(c.late, 0) > 10000, 'oldest_at', postrider.json_time(c.oldest),
+               'ages', jsonb_build_object('1h', coalesce(c.h1, 0), '4h', coalesce(c.h4, 0), '24h', coalesce(c.h24, 0), '72h', coalesce(c.h72, 0), 'older', coalesce(c.older, 0)))
+           ORDER BY k.kind) INTO kinds
+    FROM postrider.exception_kind AS k
+    LEFT JOIN (SELECT s.kind, count(*) AS n, min(s.since) AS oldest, count(*) FILTER (WHERE s.since + r.sla < now()) AS late,
+                      count(*) FILTER (WHERE s.since > now() - interval '1 h') AS h1,
+                      count(*) FILTER (WHERE s.since <= now() - interval '1 h' AND s.since > now() - interval '4 h') AS h4,
+                      count(*) FILTER (WHERE s.since <= now() - interval '4 h' AND s.since > now() - interval '24 h') AS h24,
+                      count(*) FILTER (WHERE s.since <= now() - interval '24 h' AND s.since > now() - interval '72 h') AS h72,
+                      count(*) FILTER (WHERE s.since <= now() - interval '72 h') AS older
+               FROM (SELECT postrider.exception_kind_of(t) AS kind, t.updated_at AS since
+                     FROM (SELECT x.* FROM postrider.task AS x WHERE x.state = 'MANUAL' ORDER BY x.updated_at, x.id LIMIT 10001) AS t WHERE postrider.exception_kind_of(t) <> 'channel'
+                     UNION ALL SELECT 'dead', d.at FROM (SELECT x.at FROM postrider.dead AS x WHERE x.state = 'open' ORDER BY x.at, x.outbox_id, x.endpoint LIMIT 10001) AS d
+                     UNION ALL SELECT 'endpoint', e.state_at FROM (SELECT x.state_at FROM postrider.endpoint AS x WHERE x.state = 'disabled' ORDER BY x.state_at, x.id LIMIT 10001) AS e
+                     UNION ALL SELECT 'channel', c.state_at FROM postrider.channel AS c WHERE c.state = 'stopped'
+                     UNION ALL SELECT 'quarantine', f.created_at FROM (SELECT x.file_id FROM postrider.recon_bad_row AS x WHERE x.closed_at IS NULL ORDER BY x.id LIMIT 10001) AS q
+                               CROSS JOIN LATERAL (SELECT y.created_at FROM postrider.recon_file AS y WHERE y.id = q.file_id LIMIT 1) AS f) AS s
+               JOIN postrider.exception_kind AS r ON r.kind = s.kind GROUP BY s.kind) AS c ON c.kind = k.kind;
+    RETURN jsonb_build_object('at', postrider.json_time(now()), 'kinds', kinds, 'total', (SELECT sum((k.value ->> 'count')::bigint) FROM jsonb_array_elements(kinds) AS k));
+END $$;
+
+ALTER FUNCTION postrider.exceptions_summary(who text, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: expiry_of(postrider.channel, timestamp with time zone, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3734,6 +4595,24 @@ END $$;
 ALTER FUNCTION postrider.merchant_set(who text, id text, settings jsonb, reason text) OWNER TO postrider_owner;
 
 --
+-- Name: merchant_test(text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.merchant_test(who text, merchant_id text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    said CONSTANT uuid := postrider.enqueue_notification($2, 'test-' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS'), 'endpoint.test',
+                                                         '{"test": true}', priority => 1);
+BEGIN
+    PERFORM postrider.audit_add(who, 'merchant.test', merchant_id, NULL, jsonb_build_object('notify_id', said));
+    RETURN said;
+END $_$;
+
+ALTER FUNCTION postrider.merchant_test(who text, merchant_id text) OWNER TO postrider_owner;
+
+--
 -- Name: minor_of(jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3774,6 +4653,23 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.money_too_many(c postrider.channel, p postrider.payment, kind text, amount bigint, evidence jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: notification_cancel(text, uuid, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.notification_cancel(who text, notify_id uuid, reason text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    said CONSTANT boolean := postrider.cancel_notification(notify_id, reason);
+BEGIN
+    PERFORM postrider.audit_add(who, 'notification.cancel', notify_id::text, reason, jsonb_build_object('recorded', said));
+    RETURN said;
+END $$;
+
+ALTER FUNCTION postrider.notification_cancel(who text, notify_id uuid, reason text) OWNER TO postrider_owner;
 
 --
 -- Name: notification_resend(postrider.http_key, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -3900,6 +4796,19 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.operator_admins() OWNER TO postrider_owner;
+
+--
+-- Name: operator_any(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_any() RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT EXISTS (SELECT FROM postrider.operator)
+$$;
+
+ALTER FUNCTION postrider.operator_any() OWNER TO postrider_owner;
 
 --
 -- Name: operator_disable(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -4202,6 +5111,22 @@ END $_$;
 ALTER FUNCTION postrider.operator_token_check(hash bytea) OWNER TO postrider_owner;
 
 --
+-- Name: operators_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operators_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a);
+    RETURN jsonb_build_object('next', NULL, 'items', coalesce((SELECT jsonb_agg(postrider.operator_json(o) ORDER BY o.name) FROM postrider.operator AS o), '[]'));
+END $$;
+
+ALTER FUNCTION postrider.operators_list(who text, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: order_refuse(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -4305,6 +5230,20 @@ CREATE FUNCTION postrider.outcome_step(c postrider.channel, p postrider.payment,
 $$;
 
 ALTER FUNCTION postrider.outcome_step(c postrider.channel, p postrider.payment, k postrider.call, answer text, step text) OWNER TO postrider_owner;
+
+--
+-- Name: page_json(jsonb[], integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.page_json(found jsonb[], most integer) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT jsonb_build_object('items', coalesce((SELECT jsonb_agg(f.item - 'cursor' ORDER BY f.no) FROM unnest(found[1:most]) WITH ORDINALITY AS f (item, no)), '[]'),
+                              'next', CASE WHEN cardinality(found) > most THEN found[most] -> 'cursor' END)
+$$;
+
+ALTER FUNCTION postrider.page_json(found jsonb[], most integer) OWNER TO postrider_owner;
 
 --
 -- Name: payment_adopt(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -5029,6 +5968,55 @@ END $$;
 ALTER FUNCTION postrider.payments_upkeep(session uuid, most integer) OWNER TO postrider_owner;
 
 --
+-- Name: people_purge(integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.people_purge(most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    r postrider.approval;
+    gone bigint;
+    total bigint := 0;
+BEGIN
+    FOR r IN SELECT x.* FROM postrider.approval AS x WHERE x.state = 'open' AND x.expires_at <= clock_timestamp() ORDER BY x.expires_at LIMIT most
+             FOR UPDATE SKIP LOCKED LOOP
+        PERFORM postrider.approval_end(r, 'expired');
+        total := total + 1;
+    END LOOP;
+    DELETE FROM postrider.login_try AS l WHERE l.key = ANY (ARRAY(
+        SELECT x.key FROM postrider.login_try AS x WHERE x.since < clock_timestamp() - interval '1 h' ORDER BY x.since LIMIT most FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    total := total + gone;
+    DELETE FROM postrider.operator_session AS s WHERE s.hash = ANY (ARRAY(
+        SELECT x.hash FROM postrider.operator_session AS x WHERE x.expires_at < now() - interval '30 days' ORDER BY x.expires_at LIMIT most));
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    RETURN total + gone;
+END $$;
+
+ALTER FUNCTION postrider.people_purge(most integer) OWNER TO postrider_owner;
+
+--
+-- Name: permissions_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.permissions_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a);
+    RETURN jsonb_build_object('next', NULL, 'items', (
+        SELECT jsonb_agg(jsonb_build_object('action', p.action, 'role', p.role, 'four_eyes', p.four_eyes, 'says', p.says) ORDER BY p.action)
+        FROM postrider.permission AS p));
+END $$;
+
+ALTER FUNCTION postrider.permissions_list(who text, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: person_check(text, text, boolean); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -5181,6 +6169,21 @@ CREATE FUNCTION postrider.random_salt() RETURNS bigint
 $$;
 
 ALTER FUNCTION postrider.random_salt() OWNER TO postrider_owner;
+
+--
+-- Name: reader(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.reader(who text) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    RETURN true;
+END $$;
+
+ALTER FUNCTION postrider.reader(who text) OWNER TO postrider_owner;
 
 --
 -- Name: rebase(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -5485,49 +6488,6 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.recon_differ(d postrider.recon_difference) OWNER TO postrider_owner;
-
---
--- Name: task; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.task (
-    id bigint NOT NULL,
-    task_no text NOT NULL,
-    biz_type text NOT NULL,
-    biz_id text NOT NULL,
-    merchant_id text,
-    order_no text,
-    payment_id bigint,
-    source text NOT NULL,
-    difference_id bigint,
-    state text NOT NULL,
-    retry_count integer DEFAULT 0 NOT NULL,
-    retry_limit integer DEFAULT 10 NOT NULL,
-    next_run_at timestamp with time zone,
-    last_run_at timestamp with time zone,
-    last_error_code text,
-    last_error_message text,
-    request jsonb DEFAULT '{}'::jsonb NOT NULL,
-    result jsonb DEFAULT '{}'::jsonb NOT NULL,
-    lock_owner text,
-    lock_token uuid,
-    locked_at timestamp with time zone,
-    moved_by text NOT NULL,
-    move_reason text DEFAULT ''::text NOT NULL,
-    closed_by text,
-    conclusion text,
-    before jsonb,
-    after jsonb,
-    follows text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    lock_session uuid,
-    CONSTRAINT task_biz_id_check CHECK (((length(biz_id) >= 1) AND (length(biz_id) <= 128))),
-    CONSTRAINT task_biz_type_check CHECK ((biz_type ~ '^[a-z0-9_]{1,64}$'::text)),
-    CONSTRAINT task_source_check CHECK ((source = ANY (ARRAY['callback_failure'::text, 'difference'::text, 'person'::text, 'inspection'::text, 'application'::text])))
-);
-
-ALTER TABLE postrider.task OWNER TO postrider_owner;
 
 --
 -- Name: recon_differences; Type: VIEW; Schema: postrider; Owner: postrider_owner
@@ -7256,6 +8216,31 @@ $_$;
 ALTER FUNCTION postrider.sessions_end(operator text, why text, spared bytea) OWNER TO postrider_owner;
 
 --
+-- Name: sla_set(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.sla_set(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    former interval;
+    seconds CONSTANT bigint := postrider.arg_id(a, 'seconds');
+BEGIN
+    PERFORM postrider.args_check(a, 'kind', 'seconds', 'reason');
+    SELECT k.sla INTO former FROM postrider.exception_kind AS k WHERE k.kind = a ->> 'kind' FOR UPDATE;
+    IF NOT FOUND OR seconds NOT BETWEEN 60 AND 7776000 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'kind is none of the queue, or seconds is not 60 to 7776000', HINT = 'exceptions_summary lists the kinds.';
+    END IF;
+    UPDATE postrider.exception_kind AS k SET sla = seconds * interval '1 s' WHERE k.kind = a ->> 'kind';
+    PERFORM postrider.audit_add(who, 'sla.set', a ->> 'kind', postrider.arg_text(a, 'reason', 500, true),
+        jsonb_build_object('was_s', extract(epoch FROM former)::bigint, 's', seconds));
+    RETURN jsonb_build_object('ok', true);
+END $$;
+
+ALTER FUNCTION postrider.sla_set(who text, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: status_of(postrider.payment); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -7856,6 +8841,23 @@ END $$;
 ALTER FUNCTION postrider.task_refund_review(t postrider.task, p postrider.payment, retry_in interval) OWNER TO postrider_owner;
 
 --
+-- Name: task_rerun(text, text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_rerun(who text, task_no text, reason text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    said CONSTANT text := postrider.task_resolve(who, task_no, 'rerun', reason);
+BEGIN
+    PERFORM postrider.audit_add(who, 'task.rerun', task_no, reason, jsonb_build_object('next', said));
+    RETURN said;
+END $$;
+
+ALTER FUNCTION postrider.task_rerun(who text, task_no text, reason text) OWNER TO postrider_owner;
+
+--
 -- Name: task_resolve(text, text, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -8324,6 +9326,25 @@ END $$;
 ALTER FUNCTION postrider.token_revoke(who text, a jsonb) OWNER TO postrider_owner;
 
 --
+-- Name: tokens_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.tokens_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a);
+    RETURN jsonb_build_object('next', NULL, 'items', coalesce((
+        SELECT jsonb_agg(jsonb_build_object('token_id', t.id, 'operator', t.operator, 'role', t.role, 'label', t.label,
+            'created_at', postrider.json_time(t.created_at), 'expires_at', postrider.json_time(t.expires_at), 'used_at', postrider.json_time(t.used_at),
+            'revoked_at', postrider.json_time(t.revoked_at)) ORDER BY t.id) FROM postrider.operator_token AS t), '[]'));
+END $$;
+
+ALTER FUNCTION postrider.tokens_list(who text, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: track_payment(text, text, text, text, bigint, text, timestamp with time zone, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -8700,6 +9721,19 @@ CREATE VIEW postrider.alerts AS
    FROM postrider.alert a;
 
 ALTER TABLE postrider.alerts OWNER TO postrider_owner;
+
+--
+-- Name: approval_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.approval ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.approval_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 --
 -- Name: attempt; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -9537,6 +10571,19 @@ CREATE TABLE postrider.evidence_rule (
 );
 
 ALTER TABLE postrider.evidence_rule OWNER TO postrider_owner;
+
+--
+-- Name: exception_kind; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.exception_kind (
+    kind text NOT NULL,
+    sla interval NOT NULL,
+    says text NOT NULL,
+    CONSTRAINT exception_kind_sla_check CHECK (((sla >= '00:01:00'::interval) AND (sla <= '90 days'::interval)))
+);
+
+ALTER TABLE postrider.exception_kind OWNER TO postrider_owner;
 
 --
 -- Name: fulfilment; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -10539,6 +11586,19 @@ CREATE VIEW postrider.refund_status AS
 ALTER TABLE postrider.refund_status OWNER TO postrider_owner;
 
 --
+-- Name: resolution; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.resolution (
+    kind text NOT NULL,
+    action text NOT NULL,
+    permission text NOT NULL,
+    says text NOT NULL
+);
+
+ALTER TABLE postrider.resolution OWNER TO postrider_owner;
+
+--
 -- Name: session; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -10785,6 +11845,13 @@ ALTER TABLE ONLY postrider.alert
     ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
 
 --
+-- Name: approval approval_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.approval
+    ADD CONSTRAINT approval_pkey PRIMARY KEY (id);
+
+--
 -- Name: audit_chain audit_chain_audit_id_key; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -10916,6 +11983,13 @@ ALTER TABLE ONLY postrider.endpoint
 
 ALTER TABLE ONLY postrider.evidence_rule
     ADD CONSTRAINT evidence_rule_pkey PRIMARY KEY (object, state, says);
+
+--
+-- Name: exception_kind exception_kind_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.exception_kind
+    ADD CONSTRAINT exception_kind_pkey PRIMARY KEY (kind);
 
 --
 -- Name: fulfilment fulfilment_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -11156,6 +12230,13 @@ ALTER TABLE ONLY postrider.refund
     ADD CONSTRAINT refund_pkey PRIMARY KEY (id);
 
 --
+-- Name: resolution resolution_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.resolution
+    ADD CONSTRAINT resolution_pkey PRIMARY KEY (kind, action);
+
+--
 -- Name: session session_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -11280,6 +12361,30 @@ CREATE UNIQUE INDEX alert_open_key ON postrider.alert USING btree (kind, subject
 CREATE INDEX alert_unannounced_idx ON postrider.alert USING btree (id) WHERE (announced_at IS NULL);
 
 --
+-- Name: approval_expires_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX approval_expires_idx ON postrider.approval USING btree (expires_at) WHERE (state = 'open'::text);
+
+--
+-- Name: approval_open_key; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE UNIQUE INDEX approval_open_key ON postrider.approval USING btree (payment_id) WHERE (state = 'open'::text);
+
+--
+-- Name: approval_payment_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX approval_payment_idx ON postrider.approval USING btree (payment_id);
+
+--
+-- Name: approval_state_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX approval_state_idx ON postrider.approval USING btree (state, id);
+
+--
 -- Name: attempt_outbox_id_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
@@ -11394,10 +12499,22 @@ CREATE INDEX dead_closed_at_idx ON postrider.dead USING btree (closed_at) WHERE 
 CREATE INDEX dead_endpoint_at_idx ON postrider.dead USING btree (endpoint, at);
 
 --
+-- Name: dead_open_endpoint_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX dead_open_endpoint_idx ON postrider.dead USING btree (at, outbox_id, endpoint) WHERE (state = 'open'::text);
+
+--
 -- Name: dead_open_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
 CREATE INDEX dead_open_idx ON postrider.dead USING btree (at, outbox_id) WHERE (state = 'open'::text);
+
+--
+-- Name: endpoint_disabled_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX endpoint_disabled_idx ON postrider.endpoint USING btree (state_at, id) WHERE (state = 'disabled'::text);
 
 --
 -- Name: endpoint_supersede_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
@@ -11736,6 +12853,12 @@ CREATE UNIQUE INDEX task_lock_token_key ON postrider.task USING btree (lock_toke
 CREATE INDEX task_log_task_idx ON postrider.task_log USING btree (task_id);
 
 --
+-- Name: task_manual_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX task_manual_idx ON postrider.task USING btree (updated_at, id) WHERE (state = 'MANUAL'::text);
+
+--
 -- Name: task_object_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
@@ -11836,6 +12959,30 @@ ALTER INDEX postrider.outbox_merchant_id_order_no_idx ATTACH PARTITION postrider
 --
 
 ALTER INDEX postrider.outbox_notify_id_idx ATTACH PARTITION postrider.outbox_default_notify_id_idx;
+
+--
+-- Name: approval approval_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER approval_before BEFORE UPDATE ON postrider.approval FOR EACH ROW EXECUTE FUNCTION postrider.approval_before();
+
+ALTER TABLE postrider.approval ENABLE ALWAYS TRIGGER approval_before;
+
+--
+-- Name: approval approval_kept; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER approval_kept BEFORE DELETE OR TRUNCATE ON postrider.approval FOR EACH STATEMENT EXECUTE FUNCTION postrider.guard_history();
+
+ALTER TABLE postrider.approval ENABLE ALWAYS TRIGGER approval_kept;
+
+--
+-- Name: approval approval_state; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER approval_state BEFORE INSERT OR UPDATE ON postrider.approval FOR EACH ROW EXECUTE FUNCTION postrider.guard_state('approval');
+
+ALTER TABLE postrider.approval ENABLE ALWAYS TRIGGER approval_state;
 
 --
 -- Name: audit audit_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
@@ -12050,6 +13197,20 @@ CREATE TRIGGER task_state BEFORE INSERT OR UPDATE ON postrider.task FOR EACH ROW
 CREATE TRIGGER webhook_state BEFORE INSERT OR UPDATE ON postrider.webhook FOR EACH ROW EXECUTE FUNCTION postrider.guard_state('webhook');
 
 --
+-- Name: approval approval_asked_by_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.approval
+    ADD CONSTRAINT approval_asked_by_fkey FOREIGN KEY (asked_by) REFERENCES postrider.operator(name);
+
+--
+-- Name: approval approval_decided_by_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.approval
+    ADD CONSTRAINT approval_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES postrider.operator(name);
+
+--
 -- Name: breaker_open breaker_open_endpoint_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -12148,6 +13309,20 @@ ALTER TABLE ONLY postrider.refund
     ADD CONSTRAINT refund_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES postrider.payment(id);
 
 --
+-- Name: resolution resolution_kind_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.resolution
+    ADD CONSTRAINT resolution_kind_fkey FOREIGN KEY (kind) REFERENCES postrider.exception_kind(kind);
+
+--
+-- Name: resolution resolution_permission_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.resolution
+    ADD CONSTRAINT resolution_permission_fkey FOREIGN KEY (permission) REFERENCES postrider.permission(action);
+
+--
 -- Name: shard shard_session_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -12217,16 +13392,108 @@ GRANT ALL ON FUNCTION postrider.alert_take(most integer) TO postrider_dead_lette
 REVOKE ALL ON FUNCTION postrider.apply_evidence(payment_id bigint, refund_id bigint, source text, evidence jsonb, event_id text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION approval_ask(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.approval_ask(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.approval_ask(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION approval_before(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.approval_before() FROM PUBLIC;
+
+--
+-- Name: FUNCTION approval_content(action text, content jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.approval_content(action text, content jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION approval_decide(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.approval_decide(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.approval_decide(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION approval_effect(r postrider.approval); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.approval_effect(r postrider.approval) FROM PUBLIC;
+
+--
+-- Name: FUNCTION approval_end(r postrider.approval, state text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.approval_end(r postrider.approval, state text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION approval_hash(action text, object text, content jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.approval_hash(action text, object text, content jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION approval_json(r postrider.approval); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.approval_json(r postrider.approval) FROM PUBLIC;
+
+--
+-- Name: FUNCTION approval_locked(id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.approval_locked(id bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION approval_show(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.approval_show(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.approval_show(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION approval_version(payment_id bigint, task_no text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.approval_version(payment_id bigint, task_no text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION approval_withdraw(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.approval_withdraw(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.approval_withdraw(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION approvals_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.approvals_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.approvals_list(who text, a jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION arg_id(a jsonb, key text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.arg_id(a jsonb, key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.arg_id(a jsonb, key text) TO postrider_console;
+
+--
+-- Name: FUNCTION arg_limit(a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.arg_limit(a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.arg_limit(a jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION arg_text(a jsonb, key text, most integer, needed boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.arg_text(a jsonb, key text, most integer, needed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.arg_text(a jsonb, key text, most integer, needed boolean) TO postrider_console;
 
 --
 -- Name: FUNCTION args_check(a jsonb, VARIADIC known text[]); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -12289,6 +13556,20 @@ REVOKE ALL ON FUNCTION postrider.audit_hash(n bigint, former bytea, a postrider.
 --
 
 REVOKE ALL ON FUNCTION postrider.audit_head_before() FROM PUBLIC;
+
+--
+-- Name: FUNCTION audit_head_show(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.audit_head_show(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.audit_head_show(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION audit_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.audit_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.audit_list(who text, a jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION before_ms(started_us bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -12515,7 +13796,6 @@ GRANT ALL ON FUNCTION postrider.calls_webhook_delays(session uuid) TO postrider_
 
 REVOKE ALL ON FUNCTION postrider.cancel_notification(notify_id uuid, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.cancel_notification(notify_id uuid, reason text) TO postrider_app;
-GRANT ALL ON FUNCTION postrider.cancel_notification(notify_id uuid, reason text) TO postrider_console;
 
 --
 -- Name: FUNCTION cancel_payment(payment_id bigint, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -12523,7 +13803,6 @@ GRANT ALL ON FUNCTION postrider.cancel_notification(notify_id uuid, reason text)
 
 REVOKE ALL ON FUNCTION postrider.cancel_payment(payment_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.cancel_payment(payment_id bigint, reason text) TO postrider_app;
-GRANT ALL ON FUNCTION postrider.cancel_payment(payment_id bigint, reason text) TO postrider_console;
 
 --
 -- Name: FUNCTION channel_add(who text, id text, settings jsonb, parameters jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -12656,7 +13935,6 @@ GRANT ALL ON FUNCTION postrider.configure_payments(time_scale double precision, 
 
 REVOKE ALL ON FUNCTION postrider.create_task(biz_type text, biz_id text, merchant_id text, order_no text, request jsonb, idempotency_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.create_task(biz_type text, biz_id text, merchant_id text, order_no text, request jsonb, idempotency_key text) TO postrider_app;
-GRANT ALL ON FUNCTION postrider.create_task(biz_type text, biz_id text, merchant_id text, order_no text, request jsonb, idempotency_key text) TO postrider_console;
 
 --
 -- Name: FUNCTION currency_exponent(currency text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -12904,7 +14182,6 @@ GRANT ALL ON FUNCTION postrider.endpoint_switch_off(id bigint, why text, off_aft
 
 REVOKE ALL ON FUNCTION postrider.enqueue_notification(merchant_id text, order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.enqueue_notification(merchant_id text, order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone) TO postrider_app;
-GRANT ALL ON FUNCTION postrider.enqueue_notification(merchant_id text, order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone) TO postrider_console;
 
 --
 -- Name: FUNCTION enqueue_refuse(order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -12942,6 +14219,57 @@ REVOKE ALL ON FUNCTION postrider.evidence_payment(channel_no integer, e jsonb) F
 --
 
 REVOKE ALL ON FUNCTION postrider.evidence_says(e jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION exception_actions(kind text, payment_id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.exception_actions(kind text, payment_id bigint) FROM PUBLIC;
+
+--
+-- Name: FUNCTION exception_json(place postrider.exception_place); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.exception_json(place postrider.exception_place) FROM PUBLIC;
+
+--
+-- Name: FUNCTION exception_kind_of(t postrider.task); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.exception_kind_of(t postrider.task) FROM PUBLIC;
+
+--
+-- Name: FUNCTION exception_resolve(who text, kind text, id text, action text, reason text, detail jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.exception_resolve(who text, kind text, id text, action text, reason text, detail jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION exception_scan(kind text, f jsonb, after postrider.exception_place, most integer, OUT kept postrider.exception_place[], OUT last postrider.exception_place); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.exception_scan(kind text, f jsonb, after postrider.exception_place, most integer, OUT kept postrider.exception_place[], OUT last postrider.exception_place) FROM PUBLIC;
+
+--
+-- Name: FUNCTION exceptions_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.exceptions_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.exceptions_list(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION exceptions_resolve(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.exceptions_resolve(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.exceptions_resolve(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION exceptions_summary(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.exceptions_summary(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.exceptions_summary(who text, a jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION expiry_of(c postrider.channel, given timestamp with time zone, options jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -13150,6 +14478,13 @@ REVOKE ALL ON FUNCTION postrider.merchant_set(who text, id text, settings jsonb,
 GRANT ALL ON FUNCTION postrider.merchant_set(who text, id text, settings jsonb, reason text) TO postrider_console;
 
 --
+-- Name: FUNCTION merchant_test(who text, merchant_id text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.merchant_test(who text, merchant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.merchant_test(who text, merchant_id text) TO postrider_console;
+
+--
 -- Name: FUNCTION minor_of(e jsonb, name text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -13160,6 +14495,13 @@ REVOKE ALL ON FUNCTION postrider.minor_of(e jsonb, name text) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION postrider.money_too_many(c postrider.channel, p postrider.payment, kind text, amount bigint, evidence jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION notification_cancel(who text, notify_id uuid, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.notification_cancel(who text, notify_id uuid, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.notification_cancel(who text, notify_id uuid, reason text) TO postrider_console;
 
 --
 -- Name: FUNCTION notification_resend(k postrider.http_key, notify_id text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -13200,6 +14542,13 @@ GRANT ALL ON FUNCTION postrider.operator_add(who text, a jsonb) TO postrider_con
 --
 
 REVOKE ALL ON FUNCTION postrider.operator_admins() FROM PUBLIC;
+
+--
+-- Name: FUNCTION operator_any(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_any() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.operator_any() TO postrider_console;
 
 --
 -- Name: FUNCTION operator_disable(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -13290,6 +14639,13 @@ REVOKE ALL ON FUNCTION postrider.operator_token_check(hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.operator_token_check(hash bytea) TO postrider_console;
 
 --
+-- Name: FUNCTION operators_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operators_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.operators_list(who text, a jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION order_refuse(order_no text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -13312,6 +14668,13 @@ REVOKE ALL ON FUNCTION postrider.outcome_delay(c postrider.channel, p postrider.
 --
 
 REVOKE ALL ON FUNCTION postrider.outcome_step(c postrider.channel, p postrider.payment, k postrider.call, answer text, step text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION page_json(found jsonb[], most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.page_json(found jsonb[], most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.page_json(found jsonb[], most integer) TO postrider_console;
 
 --
 -- Name: FUNCTION payment_adopt(payment_id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -13342,7 +14705,6 @@ REVOKE ALL ON FUNCTION postrider.payment_check(merchant_id text, order_no text, 
 --
 
 REVOKE ALL ON FUNCTION postrider.payment_decide(who text, payment_id bigint, state text, evidence jsonb, reason text) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.payment_decide(who text, payment_id bigint, state text, evidence jsonb, reason text) TO postrider_console;
 
 --
 -- Name: FUNCTION payment_follow(c postrider.channel, former postrider.payment, p postrider.payment, effect text, e jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -13431,6 +14793,20 @@ REVOKE ALL ON FUNCTION postrider.payments_upkeep(session uuid, most integer) FRO
 GRANT ALL ON FUNCTION postrider.payments_upkeep(session uuid, most integer) TO postrider_gateway_scheduler;
 
 --
+-- Name: FUNCTION people_purge(most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.people_purge(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.people_purge(most integer) TO postrider_console;
+
+--
+-- Name: FUNCTION permissions_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.permissions_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.permissions_list(who text, a jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION person_check(who text, action text, needed boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -13454,6 +14830,13 @@ GRANT ALL ON FUNCTION postrider.purge_step(retention interval, most integer) TO 
 --
 
 REVOKE ALL ON FUNCTION postrider.random_salt() FROM PUBLIC;
+
+--
+-- Name: FUNCTION reader(who text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.reader(who text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.reader(who text) TO postrider_console;
 
 --
 -- Name: FUNCTION rebase(); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -13824,7 +15207,6 @@ REVOKE ALL ON FUNCTION postrider.refund_of(p postrider.payment, e jsonb) FROM PU
 
 REVOKE ALL ON FUNCTION postrider.refund_payment(payment_id bigint, refund_no text, amount_minor bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.refund_payment(payment_id bigint, refund_no text, amount_minor bigint, reason text) TO postrider_app;
-GRANT ALL ON FUNCTION postrider.refund_payment(payment_id bigint, refund_no text, amount_minor bigint, reason text) TO postrider_console;
 
 --
 -- Name: FUNCTION refund_to_person(p postrider.payment, r postrider.refund, why text, evidence jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -13851,7 +15233,6 @@ GRANT ALL ON FUNCTION postrider.release_shards(session uuid, nos smallint[], low
 
 REVOKE ALL ON FUNCTION postrider.report_fulfilment(merchant_id text, order_no text, state text, reference text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.report_fulfilment(merchant_id text, order_no text, state text, reference text) TO postrider_app;
-GRANT ALL ON FUNCTION postrider.report_fulfilment(merchant_id text, order_no text, state text, reference text) TO postrider_console;
 
 --
 -- Name: FUNCTION report_payment(payment_id bigint, state text, evidence jsonb, event_id text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -13859,7 +15240,6 @@ GRANT ALL ON FUNCTION postrider.report_fulfilment(merchant_id text, order_no tex
 
 REVOKE ALL ON FUNCTION postrider.report_payment(payment_id bigint, state text, evidence jsonb, event_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.report_payment(payment_id bigint, state text, evidence jsonb, event_id text) TO postrider_app;
-GRANT ALL ON FUNCTION postrider.report_payment(payment_id bigint, state text, evidence jsonb, event_id text) TO postrider_console;
 
 --
 -- Name: FUNCTION response_kept(outcome smallint, response bytea); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -13913,6 +15293,13 @@ REVOKE ALL ON FUNCTION postrider.session_connected(lock_key bigint, pid integer)
 REVOKE ALL ON FUNCTION postrider.sessions_end(operator text, why text, spared bytea) FROM PUBLIC;
 
 --
+-- Name: FUNCTION sla_set(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.sla_set(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.sla_set(who text, a jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION status_of(p postrider.payment); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -13924,7 +15311,6 @@ REVOKE ALL ON FUNCTION postrider.status_of(p postrider.payment) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb, options jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb, options jsonb) TO postrider_app;
-GRANT ALL ON FUNCTION postrider.submit_payment(merchant_id text, order_no text, channel text, amount_minor bigint, currency text, request jsonb, options jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION supersede(after bigint, upto bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -14044,11 +15430,17 @@ REVOKE ALL ON FUNCTION postrider.task_refund(t postrider.task, p postrider.payme
 REVOKE ALL ON FUNCTION postrider.task_refund_review(t postrider.task, p postrider.payment, retry_in interval) FROM PUBLIC;
 
 --
+-- Name: FUNCTION task_rerun(who text, task_no text, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_rerun(who text, task_no text, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.task_rerun(who text, task_no text, reason text) TO postrider_console;
+
+--
 -- Name: FUNCTION task_resolve(who text, task_no text, action text, reason text, evidence jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.task_resolve(who text, task_no text, action text, reason text, evidence jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.task_resolve(who text, task_no text, action text, reason text, evidence jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION task_say(outcome text, code text, message text, result jsonb, retry_in interval); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -14151,12 +15543,18 @@ REVOKE ALL ON FUNCTION postrider.token_revoke(who text, a jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.token_revoke(who text, a jsonb) TO postrider_console;
 
 --
+-- Name: FUNCTION tokens_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.tokens_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.tokens_list(who text, a jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb) TO postrider_app;
-GRANT ALL ON FUNCTION postrider.track_payment(merchant_id text, order_no text, channel text, gateway_reference text, amount_minor bigint, currency text, expires_at timestamp with time zone, options jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION unmoved_in(part regclass); Type: ACL; Schema: postrider; Owner: postrider_owner
