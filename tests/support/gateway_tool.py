@@ -21,12 +21,12 @@ class GatewayTool:
         compiler = re.search(r"^CMAKE_C_COMPILER:\w+=(.+)$", cache, re.M)[1]
         program = os.path.join(scratch, "gateway_tool")
         archives = [os.path.join(BUILD, f"libpr_{name}.a")
-                    for name in ("gateway", "sign", "core", "base")]
+                    for name in ("gateway", "statement", "sign", "core", "base")]
         subprocess.run(
             [compiler, "-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Werror",
              *([f"-fsanitize={sanitize[1]}"] if sanitize else []), "-I", os.path.join(HOME, "lib"),
              os.path.join(HERE, "gateway_tool.c"), *archives, "-lyaml", "-ljansson", "-lcrypto",
-             "-lm", "-o", program], check=True)
+             "-lcsv", "-lxml2", "-lzip", "-lz", "-lm", "-o", program], check=True)
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, bufsize=1)
 
