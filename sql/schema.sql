@@ -146,6 +146,30 @@ $_$;
 ALTER FUNCTION postrider.alert_take(most integer) OWNER TO postrider_owner;
 
 --
+-- Name: alerts_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.alerts_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    most CONSTANT int := postrider.arg_limit(a);
+    upto CONSTANT bigint := postrider.list_before(a);
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'open', 'limit', 'after');
+    RETURN postrider.page_json(ARRAY(
+        SELECT jsonb_build_object('alert_id', x.id, 'kind', x.kind, 'subject', x.subject, 'severity', x.severity, 'message', x.message, 'count', x.count,
+            'first_at', postrider.json_time(x.first_at), 'last_at', postrider.json_time(x.last_at), 'resolved_at', postrider.json_time(x.resolved_at), 'cursor', x.id::text)
+        FROM postrider.alert AS x WHERE x.id < upto AND ((a ->> 'open')::boolean IS NOT TRUE OR x.resolved_at IS NULL) ORDER BY x.id DESC LIMIT most + 1), most);
+END $$;
+
+ALTER FUNCTION postrider.alerts_list(who text, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: apply_evidence(bigint, bigint, text, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -908,6 +932,22 @@ END $$;
 ALTER FUNCTION postrider.breaker_force(who text, id bigint, forced text, reason text) OWNER TO postrider_owner;
 
 --
+-- Name: bytes_json(bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.bytes_json(bytes bytea) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN to_jsonb(convert_from(bytes, 'UTF8'));
+EXCEPTION WHEN data_exception OR character_not_in_repertoire OR untranslatable_character THEN
+    RETURN jsonb_build_object('base64', translate(encode(bytes, 'base64'), E'\n', ''));
+END $$;
+
+ALTER FUNCTION postrider.bytes_json(bytes bytea) OWNER TO postrider_owner;
+
+--
 -- Name: call_apply(jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -1229,6 +1269,46 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.call_follow_open(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) OWNER TO postrider_owner;
+
+--
+-- Name: call_log; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.call_log (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    channel_no integer NOT NULL,
+    payment_id bigint NOT NULL,
+    refund_id bigint,
+    operation text NOT NULL,
+    attempt integer NOT NULL,
+    dispatched_at timestamp with time zone,
+    duration_ms integer,
+    http_status integer,
+    transport text,
+    status text,
+    action text,
+    reason text,
+    verdict text,
+    next text
+);
+
+ALTER TABLE postrider.call_log OWNER TO postrider_owner;
+
+--
+-- Name: call_json(postrider.call_log); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_json(l postrider.call_log) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT jsonb_build_object('at', postrider.json_time(l.at), 'operation', l.operation, 'attempt', l.attempt, 'refund_id', l.refund_id,
+        'dispatched_at', postrider.json_time(l.dispatched_at), 'duration_ms', l.duration_ms, 'http_status', l.http_status, 'transport', l.transport,
+        'status', l.status, 'action', l.action, 'reason', l.reason, 'verdict', l.verdict, 'next', l.next)
+$$;
+
+ALTER FUNCTION postrider.call_json(l postrider.call_log) OWNER TO postrider_owner;
 
 --
 -- Name: call_put(postrider.payment, bigint, text, interval, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1856,6 +1936,24 @@ END $$;
 ALTER FUNCTION postrider.channel_before() OWNER TO postrider_owner;
 
 --
+-- Name: channel_json(postrider.channel); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_json(c postrider.channel) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    SET enable_seqscan TO 'off'
+    AS $$
+    SELECT (to_jsonb(x) - ARRAY['tls_ca']) || jsonb_build_object('state_at', postrider.json_time(x.state_at), 'created_at', postrider.json_time(x.created_at),
+        'updated_at', postrider.json_time(x.updated_at),
+        'calls_waiting', (SELECT count(*) FROM (SELECT FROM postrider.call AS k WHERE k.channel_no = c.no AND k.class IN (0, 1) AND k.due IS NOT NULL LIMIT 10001) AS k),
+        'calls_under_way', (SELECT count(*) FROM (SELECT FROM postrider.call AS k WHERE k.channel_no = c.no AND k.lease_until IS NOT NULL LIMIT 10001) AS k))
+    FROM postrider.channels AS x WHERE x.channel = c.id
+$$;
+
+ALTER FUNCTION postrider.channel_json(c postrider.channel) OWNER TO postrider_owner;
+
+--
 -- Name: channel_locked(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2083,6 +2181,30 @@ END $_$;
 ALTER FUNCTION postrider.channel_set(who text, id text, settings jsonb, parameters jsonb, reason text) OWNER TO postrider_owner;
 
 --
+-- Name: channel_show(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_show(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    c postrider.channel;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'channel');
+    SELECT x.* INTO c FROM postrider.channel AS x WHERE x.id = a ->> 'channel';
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR004', MESSAGE = format('channel %L is not known', left(a ->> 'channel', 80)), HINT = 'channels_list shows them.';
+    END IF;
+    RETURN jsonb_build_object('channel', postrider.channel_json(c), 'calls', coalesce((SELECT jsonb_agg(postrider.call_json(l) ORDER BY l.at DESC)
+        FROM (SELECT x.* FROM postrider.call_log AS x WHERE x.channel_no = c.no ORDER BY x.at DESC LIMIT 100) AS l), '[]'));
+END $$;
+
+ALTER FUNCTION postrider.channel_show(who text, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: channel_stop(postrider.channel, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2100,6 +2222,23 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.channel_stop(c postrider.channel, e jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: channels_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channels_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a);
+    RETURN jsonb_build_object('next', NULL, 'items', coalesce((SELECT jsonb_agg(postrider.channel_json(c) ORDER BY c.id) FROM postrider.channel AS c), '[]'));
+END $$;
+
+ALTER FUNCTION postrider.channels_list(who text, a jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: check_invariants(timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -2405,6 +2544,124 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.dead_close(who text, reason text, filter jsonb, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: dead; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.dead (
+    outbox_id bigint NOT NULL,
+    endpoint bigint NOT NULL,
+    outbox_at timestamp with time zone NOT NULL,
+    class smallint NOT NULL,
+    reason text NOT NULL,
+    tries integer NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL,
+    closed_by text,
+    closed_reason text,
+    closed_at timestamp with time zone,
+    CONSTRAINT dead_state_check CHECK ((state = ANY (ARRAY['open'::text, 'redriven'::text, 'closed'::text])))
+);
+
+ALTER TABLE postrider.dead OWNER TO postrider_owner;
+
+--
+-- Name: dead_json(postrider.dead); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.dead_json(d postrider.dead) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    SET enable_seqscan TO 'off'
+    AS $$
+    SELECT jsonb_build_object('id', o.notify_id || '/' || d.endpoint, 'notify_id', o.notify_id, 'endpoint_id', d.endpoint, 'merchant_id', o.merchant_id,
+        'order_no', o.order_no, 'event', o.event, 'priority', d.class, 'reason', d.reason, 'attempts', d.tries, 'dead_at', postrider.json_time(d.at), 'state', d.state,
+        'closed_by', d.closed_by, 'closed_reason', d.closed_reason, 'closed_at', postrider.json_time(d.closed_at), 'notify_url', coalesce(o.notify_url, e.url),
+        'last_http_code', nullif(l.code, 0), 'last_error', l.error, 'last_response', postrider.response_text(l.outcome, l.response), 'created_at', postrider.json_time(o.at))
+    FROM (SELECT x.notify_id, x.merchant_id, x.order_no, x.event, x.notify_url, x.at FROM postrider.outbox AS x WHERE x.at = d.outbox_at AND x.id = d.outbox_id
+          UNION ALL SELECT x.notify_id, x.merchant_id, x.order_no, x.event, x.notify_url, x.at FROM postrider.outbox_kept AS x WHERE x.id = d.outbox_id LIMIT 1) AS o
+    LEFT JOIN LATERAL (SELECT x.url FROM postrider.endpoint AS x WHERE x.id = d.endpoint) AS e ON true
+    LEFT JOIN LATERAL (SELECT x.outcome, x.code, x.error, x.response FROM postrider.attempt AS x WHERE x.outbox_id = d.outbox_id AND x.endpoint = d.endpoint
+                       ORDER BY x.try DESC LIMIT 1) AS l ON true
+$$;
+
+ALTER FUNCTION postrider.dead_json(d postrider.dead) OWNER TO postrider_owner;
+
+--
+-- Name: dead_letters_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.dead_letters_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $_$
+DECLARE
+    most CONSTANT int := postrider.arg_limit(a);
+    wanted CONSTANT text := coalesce(a ->> 'state', 'open');
+    filtered CONSTANT boolean := a ?| ARRAY['merchant_id', 'order_no', 'reason', 'event'];
+    looks CONSTANT int := CASE WHEN filtered OR wanted <> 'open' THEN 5000 ELSE most END;
+    parts CONSTANT text[] := string_to_array(nullif(a ->> 'after', ''), '.');
+    at_us bigint := -9223372036854775807;
+    n bigint := 0;
+    e bigint := 0;
+    c refcursor;
+    d postrider.dead;
+    one jsonb;
+    items jsonb[] := ARRAY[]::jsonb[];
+    seen int := 0;
+    next text;
+    since timestamptz;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'state', 'merchant_id', 'order_no', 'endpoint_id', 'reason', 'event', 'limit', 'after');
+    IF wanted NOT IN ('open', 'redriven', 'closed') OR (parts IS NOT NULL AND (cardinality(parts) <> 3 OR array_to_string(parts, '') !~ '^[0-9-]+$')) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'state is not open, redriven or closed, or after is no cursor of this list', HINT = 'Pass what next was.';
+    END IF;
+    IF parts IS NOT NULL THEN
+        at_us := parts[1]::bigint;
+        n := parts[2]::bigint;
+        e := parts[3]::bigint;
+    ELSIF wanted <> 'open' THEN
+        n := 9223372036854775807;
+    END IF;
+    since := CASE WHEN at_us < 0 THEN '-infinity' ELSE timestamptz 'epoch' + at_us * interval '1 us' END;
+    IF a ->> 'endpoint_id' IS NOT NULL THEN
+        OPEN c FOR SELECT x.* FROM postrider.dead AS x WHERE x.endpoint = postrider.arg_id(a, 'endpoint_id') AND x.at >= since
+            AND (x.at, x.outbox_id) > (since, n) AND x.state = wanted ORDER BY x.at, x.outbox_id LIMIT looks + 1;
+    ELSIF wanted = 'open' THEN
+        OPEN c FOR SELECT x.* FROM postrider.dead AS x WHERE x.state = 'open' AND (x.at, x.outbox_id, x.endpoint) > (since, n, e)
+            ORDER BY x.at, x.outbox_id, x.endpoint LIMIT looks + 1;
+    ELSE
+        OPEN c FOR SELECT x.* FROM postrider.dead AS x WHERE (x.outbox_id, x.endpoint) < (n, e) ORDER BY x.outbox_id DESC, x.endpoint DESC LIMIT looks + 1;
+    END IF;
+    LOOP
+        FETCH c INTO d;
+        EXIT WHEN NOT FOUND;
+        IF seen >= looks OR cardinality(items) >= most THEN
+            next := concat_ws('.', at_us, n, e);
+            EXIT;
+        END IF;
+        seen := seen + 1;
+        at_us := (extract(epoch FROM d.at) * 1000000)::bigint;
+        n := d.outbox_id;
+        e := d.endpoint;
+        CONTINUE WHEN d.state <> wanted OR (a ? 'reason' AND d.reason <> a ->> 'reason');
+        one := postrider.dead_json(d);
+        IF (a ->> 'merchant_id' IS NULL OR one ->> 'merchant_id' = a ->> 'merchant_id') AND (a ->> 'order_no' IS NULL OR one ->> 'order_no' = a ->> 'order_no')
+           AND (a ->> 'event' IS NULL OR one ->> 'event' = a ->> 'event') THEN
+            items := items || one;
+        END IF;
+    END LOOP;
+    CLOSE c;
+    RETURN postrider.list_json(items, next);
+END $_$;
+
+ALTER FUNCTION postrider.dead_letters_list(who text, a jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: dead_matching(jsonb, timestamp with time zone, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -2889,6 +3146,22 @@ CREATE TABLE postrider.endpoint (
 ALTER TABLE postrider.endpoint OWNER TO postrider_owner;
 
 --
+-- Name: endpoint_json(postrider.endpoint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_json(e postrider.endpoint) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT to_jsonb(x) || jsonb_build_object('state_at', postrider.json_time(x.state_at), 'rotate_until', postrider.json_time(x.rotate_until),
+        'created_at', postrider.json_time(x.created_at), 'updated_at', postrider.json_time(x.updated_at),
+        'breaker_open_until', (SELECT postrider.json_time(b.until) FROM postrider.breaker_open AS b WHERE b.endpoint = e.id AND b.until > now()))
+    FROM postrider.endpoints AS x WHERE x.endpoint_id = e.id
+$$;
+
+ALTER FUNCTION postrider.endpoint_json(e postrider.endpoint) OWNER TO postrider_owner;
+
+--
 -- Name: endpoint_locked(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3150,6 +3423,53 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.endpoint_switch_off(id bigint, why text, off_after_ms bigint) OWNER TO postrider_owner;
+
+--
+-- Name: endpoints_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoints_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    most CONSTANT int := postrider.arg_limit(a);
+    after bigint := coalesce(nullif(postrider.list_before(a), 9223372036854775807), -9223372036854775808);
+    looks CONSTANT int := 10000;
+    c refcursor;
+    e postrider.endpoint;
+    items jsonb[] := ARRAY[]::jsonb[];
+    seen int := 0;
+    next bigint;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'merchant_id', 'state', 'limit', 'after');
+    IF a ->> 'merchant_id' IS NOT NULL THEN
+        OPEN c FOR SELECT x.* FROM postrider.endpoint AS x WHERE x.merchant_id = a ->> 'merchant_id' AND x.id > after ORDER BY x.id LIMIT looks + 1;
+    ELSE
+        OPEN c FOR SELECT x.* FROM postrider.endpoint AS x WHERE x.id > after ORDER BY x.id LIMIT looks + 1;
+    END IF;
+    LOOP
+        FETCH c INTO e;
+        EXIT WHEN NOT FOUND;
+        IF seen >= looks OR cardinality(items) >= most THEN
+            next := after;
+            EXIT;
+        END IF;
+        seen := seen + 1;
+        after := e.id;
+        IF a ->> 'state' IS NULL OR e.state = a ->> 'state' THEN
+            items := items || postrider.endpoint_json(e);
+        END IF;
+    END LOOP;
+    CLOSE c;
+    RETURN postrider.list_json(items, next::text);
+END $$;
+
+ALTER FUNCTION postrider.endpoints_list(who text, a jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: enqueue_notification(text, text, text, jsonb, bigint, text, integer, text, text, text, bigint, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -4459,6 +4779,36 @@ END $_$;
 ALTER FUNCTION postrider.key_sign(who text, id bigint, signing bytea) OWNER TO postrider_owner;
 
 --
+-- Name: list_before(jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.list_before(a jsonb) RETURNS bigint
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+BEGIN
+    IF nullif(a ->> 'after', '') !~ '^-?[0-9]{1,18}$' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'after is no cursor of this list', HINT = 'Pass what next was.';
+    END IF;
+    RETURN coalesce(nullif(a ->> 'after', '')::bigint, 9223372036854775807);
+END $_$;
+
+ALTER FUNCTION postrider.list_before(a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: list_json(jsonb[], text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.list_json(items jsonb[], next text) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT jsonb_build_object('items', coalesce(to_jsonb(items), '[]'), 'next', next)
+$$;
+
+ALTER FUNCTION postrider.list_json(items jsonb[], next text) OWNER TO postrider_owner;
+
+--
 -- Name: login_count(text, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -4595,6 +4945,33 @@ END $$;
 ALTER FUNCTION postrider.merchant_set(who text, id text, settings jsonb, reason text) OWNER TO postrider_owner;
 
 --
+-- Name: merchant_show(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.merchant_show(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    m postrider.merchant;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'merchant_id');
+    SELECT x.* INTO m FROM postrider.merchant AS x WHERE x.id = a ->> 'merchant_id';
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = format('there is no merchant %L', left(a ->> 'merchant_id', 80)), HINT = 'merchants_list shows them.';
+    END IF;
+    RETURN jsonb_build_object('merchant', jsonb_build_object('merchant_id', m.id, 'tier', m.tier, 'email', m.email, 'created_at', postrider.json_time(m.created_at)),
+        'endpoints', coalesce((SELECT jsonb_agg(postrider.endpoint_json(e) ORDER BY e.id DESC)
+            FROM (SELECT x.* FROM postrider.endpoint AS x WHERE x.merchant_id = m.id ORDER BY x.id DESC LIMIT 200) AS e), '[]'),
+        'keys', coalesce((SELECT jsonb_agg(to_jsonb(k) ORDER BY k.key_id) FROM postrider.http_keys AS k WHERE k.merchant_id = m.id), '[]'));
+END $$;
+
+ALTER FUNCTION postrider.merchant_show(who text, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: merchant_test(text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -4611,6 +4988,29 @@ BEGIN
 END $_$;
 
 ALTER FUNCTION postrider.merchant_test(who text, merchant_id text) OWNER TO postrider_owner;
+
+--
+-- Name: merchants_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.merchants_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    most CONSTANT int := postrider.arg_limit(a);
+    q CONSTANT text := coalesce(a ->> 'q', '');
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'q', 'limit', 'after');
+    RETURN postrider.page_json(ARRAY(
+        SELECT jsonb_build_object('merchant_id', m.id, 'tier', m.tier, 'email', m.email, 'created_at', postrider.json_time(m.created_at), 'cursor', m.id)
+        FROM postrider.merchant AS m WHERE m.id > coalesce(a ->> 'after', '') AND m.id >= q AND starts_with(m.id, q) ORDER BY m.id LIMIT most + 1), most);
+END $$;
+
+ALTER FUNCTION postrider.merchants_list(who text, a jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: minor_of(jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -4672,6 +5072,451 @@ END $$;
 ALTER FUNCTION postrider.notification_cancel(who text, notify_id uuid, reason text) OWNER TO postrider_owner;
 
 --
+-- Name: response_text(smallint, bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.response_text(outcome smallint, response bytea) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    IF response IS NULL AND outcome = 1 THEN
+        RETURN 'SUCCESS';
+    END IF;
+    RETURN convert_from(response, 'UTF8');
+EXCEPTION WHEN data_exception OR character_not_in_repertoire OR untranslatable_character THEN
+    RETURN encode(response, 'escape');
+END $$;
+
+ALTER FUNCTION postrider.response_text(outcome smallint, response bytea) OWNER TO postrider_owner;
+
+--
+-- Name: retry_count(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.retry_count(retry text) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    AS $_$
+    SELECT CASE WHEN x ~ '^list:.' THEN cardinality(string_to_array(x, ','))
+                WHEN x ~ '^(fixed|linear|exponential|exponential-jitter):[^*]+[*][0-9]{1,6}$' THEN split_part(x, '*', 2)::int END
+    FROM replace(split_part(retry, ';', 1), ' ', '') AS x
+$_$;
+
+ALTER FUNCTION postrider.retry_count(retry text) OWNER TO postrider_owner;
+
+--
+-- Name: attempt; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.attempt (
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    outbox_id bigint NOT NULL,
+    endpoint bigint NOT NULL,
+    before_ms integer NOT NULL,
+    ms integer NOT NULL,
+    try smallint NOT NULL,
+    outcome smallint NOT NULL,
+    code smallint NOT NULL,
+    worker smallint,
+    error text,
+    next_due timestamp with time zone,
+    response bytea
+)
+PARTITION BY RANGE (at);
+
+ALTER TABLE postrider.attempt OWNER TO postrider_owner;
+
+--
+-- Name: breaker_open; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.breaker_open (
+    endpoint bigint NOT NULL,
+    until timestamp with time zone NOT NULL
+)
+WITH (fillfactor='50');
+
+ALTER TABLE postrider.breaker_open OWNER TO postrider_owner;
+
+--
+-- Name: cancelled; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.cancelled (
+    outbox_id bigint NOT NULL,
+    endpoint bigint NOT NULL,
+    outbox_at timestamp with time zone NOT NULL,
+    reason text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    tx xid8 DEFAULT pg_current_xact_id() NOT NULL
+);
+
+ALTER TABLE postrider.cancelled OWNER TO postrider_owner;
+
+--
+-- Name: job; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.job (
+    seq bigint NOT NULL,
+    outbox_at timestamp with time zone NOT NULL,
+    outbox_id bigint NOT NULL,
+    endpoint bigint NOT NULL,
+    salt bigint NOT NULL,
+    tried_before integer DEFAULT 0 NOT NULL,
+    class smallint NOT NULL,
+    try smallint DEFAULT 0 NOT NULL,
+    reborn timestamp with time zone,
+    due timestamp with time zone
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='20000');
+
+ALTER TABLE postrider.job OWNER TO postrider_owner;
+
+--
+-- Name: outbox; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.outbox (
+    id bigint NOT NULL,
+    tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    class smallint NOT NULL,
+    kind smallint DEFAULT 0 NOT NULL,
+    merchant_id text NOT NULL,
+    order_no text NOT NULL,
+    event text NOT NULL,
+    status text NOT NULL,
+    version bigint NOT NULL,
+    notify_id uuid NOT NULL,
+    notify_url text,
+    body bytea NOT NULL,
+    cancel_at timestamp with time zone,
+    cancel_reason text,
+    ref_at timestamp with time zone,
+    ref_id bigint,
+    ref_endpoint bigint
+)
+PARTITION BY RANGE (at);
+
+ALTER TABLE postrider.outbox OWNER TO postrider_owner;
+
+--
+-- Name: outbox_kept; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.outbox_kept (
+    id bigint NOT NULL,
+    tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    class smallint NOT NULL,
+    kind smallint DEFAULT 0 NOT NULL,
+    merchant_id text NOT NULL,
+    order_no text NOT NULL,
+    event text NOT NULL,
+    status text NOT NULL,
+    version bigint NOT NULL,
+    notify_id uuid NOT NULL,
+    notify_url text,
+    body bytea NOT NULL,
+    cancel_at timestamp with time zone,
+    cancel_reason text,
+    ref_at timestamp with time zone,
+    ref_id bigint,
+    ref_endpoint bigint
+);
+
+ALTER TABLE postrider.outbox_kept OWNER TO postrider_owner;
+
+--
+-- Name: notification; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.notification AS
+ SELECT o.id,
+    o.at,
+    o.class,
+    o.kind,
+    o.merchant_id,
+    o.order_no,
+    o.event,
+    o.version,
+    o.notify_id,
+    o.notify_url
+   FROM postrider.outbox o
+UNION ALL
+ SELECT k.id,
+    k.at,
+    k.class,
+    k.kind,
+    k.merchant_id,
+    k.order_no,
+    k.event,
+    k.version,
+    k.notify_id,
+    k.notify_url
+   FROM postrider.outbox_kept k;
+
+ALTER TABLE postrider.notification OWNER TO postrider_owner;
+
+--
+-- Name: tick; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.tick (
+    class smallint NOT NULL,
+    n bigint NOT NULL,
+    lo pg_snapshot NOT NULL,
+    hi pg_snapshot NOT NULL,
+    more boolean NOT NULL,
+    dt xid8 NOT NULL,
+    di bigint NOT NULL,
+    seq bigint NOT NULL,
+    sysid bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+ALTER TABLE postrider.tick OWNER TO postrider_owner;
+
+--
+-- Name: delivery; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.delivery AS
+ SELECT o.id AS outbox_id,
+    o.at AS outbox_at,
+    o.class,
+    o.merchant_id,
+    o.order_no,
+    o.event,
+    o.version,
+    o.notify_id,
+    o.notify_url,
+    NULL::bigint AS endpoint,
+        CASE
+            WHEN (o.cancel_at IS NULL) THEN 'pending'::text
+            ELSE 'cancelled'::text
+        END AS status,
+        CASE
+            WHEN (o.cancel_at IS NULL) THEN 'new'::text
+            ELSE NULL::text
+        END AS phase,
+    0 AS tried_before,
+        CASE
+            WHEN (o.cancel_at IS NULL) THEN o.at
+            ELSE NULL::timestamp with time zone
+        END AS next_at,
+    o.cancel_at AS ended_at,
+    o.cancel_reason AS reason
+   FROM (postrider.outbox o
+     CROSS JOIN LATERAL ( SELECT k.lo,
+            k.hi,
+            k.more,
+            k.dt,
+            k.di
+           FROM postrider.tick k
+          WHERE (k.class = o.class)
+          ORDER BY k.n DESC
+         LIMIT 1) t)
+  WHERE ((o.kind = 0) AND (NOT
+        CASE
+            WHEN t.more THEN (pg_visible_in_snapshot(o.tx, t.lo) OR (pg_visible_in_snapshot(o.tx, t.hi) AND (ROW(o.tx, o.id) <= ROW(t.dt, t.di))))
+            ELSE pg_visible_in_snapshot(o.tx, t.hi)
+        END))
+UNION ALL
+ SELECT o.id AS outbox_id,
+    o.at AS outbox_at,
+    o.class,
+    o.merchant_id,
+    o.order_no,
+    o.event,
+    o.version,
+    o.notify_id,
+    o.notify_url,
+    j.endpoint,
+    'pending'::text AS status,
+        CASE
+            WHEN (j.try = 0) THEN 'new'::text
+            ELSE 'retrying'::text
+        END AS phase,
+    j.tried_before,
+    COALESCE(j.due, j.reborn, o.at) AS next_at,
+    NULL::timestamp with time zone AS ended_at,
+    NULL::text AS reason
+   FROM (postrider.job j
+     JOIN postrider.notification o ON (((o.id = j.outbox_id) AND (o.at = j.outbox_at))))
+UNION ALL
+ SELECT o.id AS outbox_id,
+    o.at AS outbox_at,
+    o.class,
+    o.merchant_id,
+    o.order_no,
+    o.event,
+    o.version,
+    o.notify_id,
+    o.notify_url,
+    d.endpoint,
+        CASE d.state
+            WHEN 'redriven'::text THEN 'pending'::text
+            ELSE 'dead'::text
+        END AS status,
+        CASE d.state
+            WHEN 'redriven'::text THEN 'new'::text
+            ELSE NULL::text
+        END AS phase,
+        CASE d.state
+            WHEN 'redriven'::text THEN d.tries
+            ELSE 0
+        END AS tried_before,
+        CASE d.state
+            WHEN 'redriven'::text THEN d.closed_at
+            ELSE NULL::timestamp with time zone
+        END AS next_at,
+        CASE
+            WHEN (d.state <> 'redriven'::text) THEN d.at
+            ELSE NULL::timestamp with time zone
+        END AS ended_at,
+    d.reason
+   FROM (postrider.dead d
+     JOIN postrider.notification o ON (((o.id = d.outbox_id) AND (o.at = d.outbox_at))))
+  WHERE ((d.state <> 'redriven'::text) OR ((NOT (EXISTS ( SELECT
+           FROM postrider.job j
+          WHERE ((j.outbox_id = d.outbox_id) AND (j.endpoint = d.endpoint))))) AND (NOT (EXISTS ( SELECT
+           FROM postrider.cancelled c
+          WHERE ((c.outbox_id = d.outbox_id) AND (c.endpoint = d.endpoint))))) AND (NOT (EXISTS ( SELECT
+           FROM postrider.attempt a
+          WHERE ((a.outbox_id = d.outbox_id) AND (a.endpoint = d.endpoint) AND (a.outcome = 1)))))))
+UNION ALL
+ SELECT o.id AS outbox_id,
+    o.at AS outbox_at,
+    o.class,
+    o.merchant_id,
+    o.order_no,
+    o.event,
+    o.version,
+    o.notify_id,
+    o.notify_url,
+    c.endpoint,
+    'cancelled'::text AS status,
+    NULL::text AS phase,
+    0 AS tried_before,
+    NULL::timestamp with time zone AS next_at,
+    c.at AS ended_at,
+    c.reason
+   FROM (postrider.cancelled c
+     JOIN postrider.notification o ON (((o.id = c.outbox_id) AND (o.at = c.outbox_at))))
+UNION ALL
+ SELECT o.id AS outbox_id,
+    o.at AS outbox_at,
+    o.class,
+    o.merchant_id,
+    o.order_no,
+    o.event,
+    o.version,
+    o.notify_id,
+    o.notify_url,
+    a.endpoint,
+    'delivered'::text AS status,
+    NULL::text AS phase,
+    0 AS tried_before,
+    NULL::timestamp with time zone AS next_at,
+    a.at AS ended_at,
+    NULL::text AS reason
+   FROM ((postrider.attempt a
+     JOIN postrider.notification o ON ((o.id = a.outbox_id)))
+     JOIN postrider.endpoint e ON (((e.id = a.endpoint) AND (e.merchant_id = o.merchant_id))))
+  WHERE ((a.outcome = 1) AND (NOT (EXISTS ( SELECT
+           FROM postrider.attempt b
+          WHERE ((b.endpoint = a.endpoint) AND (b.outbox_id = a.outbox_id) AND (b.outcome = 1) AND (b.try < a.try))))));
+
+ALTER TABLE postrider.delivery OWNER TO postrider_owner;
+
+--
+-- Name: setting; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.setting (
+    key text NOT NULL,
+    value text NOT NULL
+);
+
+ALTER TABLE postrider.setting OWNER TO postrider_owner;
+
+--
+-- Name: notification_status; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.notification_status AS
+ SELECT d.notify_id,
+    d.endpoint AS endpoint_id,
+    d.merchant_id,
+    d.order_no,
+    d.event,
+    (d.class)::integer AS priority,
+    d.status,
+        CASE
+            WHEN ((d.status = 'pending'::text) AND ((e.state = 'disabled'::text) OR (e.forced = 'open'::text) OR (e.paused_until > now()) OR ((e.forced IS NULL) AND (EXISTS ( SELECT
+               FROM postrider.breaker_open b
+              WHERE ((b.endpoint = d.endpoint) AND (b.until > now()))))))) THEN 'held'::text
+            ELSE d.phase
+        END AS phase,
+    COALESCE(d.notify_url, e.url) AS notify_url,
+    COALESCE((l.try)::integer, 0) AS attempts,
+    GREATEST(COALESCE((l.try)::integer, 0), ((d.tried_before + r.retries) + 1)) AS max_attempts,
+    GREATEST((COALESCE((l.try)::integer, 0) - 1), 0) AS retry_count,
+    r.retries AS max_retry,
+    d.next_at AS next_attempt_at,
+    (NULLIF(l.code, 0))::integer AS last_http_code,
+    l.error AS last_error,
+    postrider.response_text(l.outcome, l.response) AS last_response,
+    d.version,
+    d.outbox_at AS created_at,
+    GREATEST(d.outbox_at, l.at, d.ended_at) AS updated_at,
+        CASE
+            WHEN (d.status = 'delivered'::text) THEN d.ended_at
+            ELSE NULL::timestamp with time zone
+        END AS delivered_at,
+    d.reason
+   FROM (((postrider.delivery d
+     LEFT JOIN postrider.endpoint e ON ((e.id = d.endpoint)))
+     LEFT JOIN LATERAL ( SELECT a.try,
+            a.outcome,
+            a.code,
+            a.error,
+            a.response,
+            a.at
+           FROM postrider.attempt a
+          WHERE ((a.endpoint = d.endpoint) AND (a.outbox_id = d.outbox_id))
+          ORDER BY a.try DESC
+         LIMIT 1) l ON (true))
+     CROSS JOIN LATERAL ( SELECT COALESCE(postrider.retry_count(COALESCE(NULLIF(e.retry, ''::text), ( SELECT s.value
+                   FROM postrider.setting s
+                  WHERE (s.key = 'retry.notification'::text)))), 8) AS retries) r);
+
+ALTER TABLE postrider.notification_status OWNER TO postrider_owner;
+
+--
+-- Name: VIEW notification_status; Type: COMMENT; Schema: postrider; Owner: postrider_owner
+--
+
+COMMENT ON VIEW postrider.notification_status IS 'One row per delivery. status: pending, delivered, dead, cancelled. A try under way shows as new or retrying.';
+
+--
+-- Name: notification_json(postrider.notification_status); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.notification_json(n postrider.notification_status) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT to_jsonb(n) || jsonb_build_object('next_attempt_at', postrider.json_time(n.next_attempt_at), 'created_at', postrider.json_time(n.created_at),
+        'updated_at', postrider.json_time(n.updated_at), 'delivered_at', postrider.json_time(n.delivered_at))
+$$;
+
+ALTER FUNCTION postrider.notification_json(n postrider.notification_status) OWNER TO postrider_owner;
+
+--
 -- Name: notification_resend(postrider.http_key, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -4697,6 +5542,128 @@ BEGIN
 END $_$;
 
 ALTER FUNCTION postrider.notification_resend(k postrider.http_key, notify_id text) OWNER TO postrider_owner;
+
+--
+-- Name: notification_show(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.notification_show(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $_$
+DECLARE
+    o record;
+    one uuid;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'notify_id');
+    one := CASE WHEN a ->> 'notify_id' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN (a ->> 'notify_id')::uuid END;
+    SELECT x.* INTO o FROM (SELECT y.* FROM postrider.outbox AS y WHERE y.notify_id = one AND y.kind = 0
+                            UNION ALL SELECT y.* FROM postrider.outbox_kept AS y WHERE y.notify_id = one AND y.kind = 0) AS x ORDER BY x.id LIMIT 1;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'there is no such notification', HINT = 'notify_id is a UUID.';
+    END IF;
+    RETURN jsonb_build_object('notification', jsonb_build_object('notify_id', o.notify_id, 'merchant_id', o.merchant_id, 'order_no', o.order_no, 'event', o.event,
+            'status', o.status, 'version', o.version, 'priority', o.class, 'notify_url', o.notify_url, 'created_at', postrider.json_time(o.at)),
+        'body', postrider.bytes_json(o.body),
+        'deliveries', coalesce((SELECT jsonb_agg(postrider.notification_json(n) ORDER BY n.endpoint_id) FROM postrider.notification_status AS n WHERE n.notify_id = one), '[]'),
+        'attempts', coalesce((SELECT jsonb_agg(jsonb_build_object('attempt', t.attempt, 'endpoint_id', t.endpoint_id, 'started_at', postrider.json_time(t.started_at),
+            'duration_ms', t.duration_ms, 'outcome', t.outcome, 'http_code', t.http_code, 'error', t.error, 'response', t.response, 'worker', t.worker,
+            'next_attempt_at', postrider.json_time(t.next_attempt_at)) ORDER BY t.started_at, t.attempt)
+            FROM (SELECT x.* FROM postrider.notification_attempts AS x WHERE x.notify_id = one LIMIT 500) AS t), '[]'));
+END $_$;
+
+ALTER FUNCTION postrider.notification_show(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: notifications_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.notifications_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    most CONSTANT int := postrider.arg_limit(a);
+    upto bigint := postrider.list_before(a);
+    m CONSTANT text := a ->> 'merchant_id';
+    one_order CONSTANT text := a ->> 'order_no';
+    wanted CONSTANT text := a ->> 'status';
+    endpoint CONSTANT bigint := CASE WHEN a ->> 'endpoint_id' IS NOT NULL THEN postrider.arg_id(a, 'endpoint_id') END;
+    -- how many may be looked at in vain: cheap looks at the notification, dear ones at its deliveries
+    looks CONSTANT int := CASE WHEN m IS NOT NULL OR a ->> 'event' IS NOT NULL THEN 20000 ELSE most END;
+    dear CONSTANT int := most + 500;
+    c refcursor;
+    o record;
+    seen int := 0;
+    dressed int := 0;
+    given int := 0;
+    told jsonb;
+    items jsonb[] := ARRAY[]::jsonb[];
+    next bigint;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'merchant_id', 'order_no', 'event', 'status', 'endpoint_id', 'limit', 'after');
+    IF wanted NOT IN ('pending', 'delivered', 'dead', 'cancelled') OR (one_order IS NOT NULL AND m IS NULL) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'status is not pending, delivered, dead or cancelled, or order_no is without merchant_id',
+            HINT = 'An order number is a merchant''s; search finds it among all.';
+    ELSIF one_order IS NOT NULL THEN
+        OPEN c FOR SELECT x.id, x.merchant_id, x.event, x.notify_id FROM postrider.notification AS x
+        WHERE x.merchant_id = m AND x.order_no = one_order AND x.kind = 0 AND x.id < upto ORDER BY x.id DESC LIMIT 1000;
+    ELSIF wanted = 'pending' THEN
+        OPEN c FOR SELECT b.* FROM (SELECT DISTINCT j.outbox_id, j.outbox_at FROM postrider.job AS j WHERE j.outbox_id < upto ORDER BY j.outbox_id DESC LIMIT looks + 1) AS j
+        CROSS JOIN LATERAL (SELECT x.id, x.merchant_id, x.event, x.notify_id FROM postrider.outbox AS x WHERE x.at = j.outbox_at AND x.id = j.outbox_id
+            UNION ALL SELECT x.id, x.merchant_id, x.event, x.notify_id FROM postrider.outbox_kept AS x WHERE x.id = j.outbox_id LIMIT 1) AS b;
+    ELSIF wanted IN ('dead', 'cancelled') THEN
+        OPEN c FOR SELECT b.* FROM (
+            SELECT DISTINCT d.outbox_id, d.outbox_at FROM (
+                SELECT x.outbox_id, x.outbox_at FROM postrider.dead AS x WHERE wanted = 'dead' AND x.outbox_id < upto ORDER BY x.outbox_id DESC LIMIT looks + 1) AS d
+            UNION
+            SELECT d.outbox_id, d.outbox_at FROM (
+                SELECT x.outbox_id, x.outbox_at FROM postrider.cancelled AS x WHERE wanted = 'cancelled' AND x.outbox_id < upto ORDER BY x.outbox_id DESC LIMIT looks + 1) AS d
+            ORDER BY 1 DESC LIMIT looks + 1) AS j
+        CROSS JOIN LATERAL (SELECT x.id, x.merchant_id, x.event, x.notify_id FROM postrider.outbox AS x WHERE x.at = j.outbox_at AND x.id = j.outbox_id
+            UNION ALL SELECT x.id, x.merchant_id, x.event, x.notify_id FROM postrider.outbox_kept AS x WHERE x.id = j.outbox_id LIMIT 1) AS b;
+    ELSIF m IS NOT NULL AND (SELECT count(*) FROM (SELECT FROM postrider.outbox AS x WHERE x.merchant_id = m LIMIT 5001) AS few) <= 5000 THEN
+        OPEN c FOR SELECT x.id, x.merchant_id, x.event, x.notify_id FROM postrider.outbox AS x
+        WHERE x.merchant_id = m AND x.kind = 0 AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+    ELSE
+        OPEN c FOR SELECT x.id, x.merchant_id, x.event, x.notify_id FROM postrider.outbox AS x WHERE x.id < upto AND x.kind = 0 ORDER BY x.id DESC LIMIT looks + 1;
+    END IF;
+    LOOP
+        FETCH c INTO o;
+        EXIT WHEN NOT FOUND;
+        IF seen >= looks OR dressed >= dear OR given >= most THEN
+            next := upto;
+            EXIT;
+        END IF;
+        seen := seen + 1;
+        IF (m IS NULL OR o.merchant_id = m) AND (a ->> 'event' IS NULL OR o.event = a ->> 'event') THEN
+            dressed := dressed + 1;
+            SELECT jsonb_agg(postrider.notification_json(n) ORDER BY n.endpoint_id) INTO told FROM postrider.notification_status AS n
+            WHERE n.notify_id = o.notify_id AND (wanted IS NULL OR n.status = wanted) AND (endpoint IS NULL OR n.endpoint_id = endpoint);
+            IF told IS NOT NULL THEN
+                items := items || ARRAY(SELECT f.value FROM jsonb_array_elements(told) AS f);
+                given := given + 1;
+            END IF;
+        END IF;
+        upto := o.id;
+    END LOOP;
+    CLOSE c;
+    RETURN postrider.list_json(items, next::text);
+END $$;
+
+ALTER FUNCTION postrider.notifications_list(who text, a jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: notify_endpoint_id(text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -5142,6 +6109,102 @@ END $$;
 ALTER FUNCTION postrider.order_refuse(order_no text) OWNER TO postrider_owner;
 
 --
+-- Name: order_show(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.order_show(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $_$
+DECLARE
+    m CONSTANT text := postrider.arg_text(a, 'merchant_id', 64, true);
+    o CONSTANT text := postrider.arg_text(a, 'order_no', 64, true);
+    payments CONSTANT bigint[] := ARRAY(SELECT p.id FROM postrider.payment AS p WHERE p.merchant_id = m AND p.order_no = o ORDER BY p.id LIMIT 300);
+    entries jsonb;
+    most CONSTANT int := 300;
+    cut boolean;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'merchant_id', 'order_no');
+    SELECT jsonb_agg(jsonb_build_object('at', postrider.json_time(e.at), 'kind', e.kind, 'title', e.title, 'who', e.who, 'payment_id', e.payment_id, 'notify_id', e.notify_id,
+               'request', e.request, 'response', e.response, 'detail', e.detail) ORDER BY e.at, e.kind), coalesce(max(e.many), 0) >= most
+    INTO entries, cut
+    FROM (
+        SELECT p.created_at AS at, 'payment.created' AS kind, p.channel || ' ' || p.amount_minor || ' ' || p.currency AS title, NULL::text AS who, p.id AS payment_id,
+               NULL::uuid AS notify_id, CASE WHEN p.request_no IS NOT NULL THEN jsonb_build_object('body', p.request, 'request_no', p.request_no) END AS request,
+               NULL::jsonb AS response, jsonb_build_object('app_ref', p.app_ref, 'gateway_reference', p.gateway_reference, 'channel', p.channel) AS detail, 0::bigint AS many
+        FROM postrider.payment AS p WHERE p.id = ANY (payments)
+        UNION ALL
+        SELECT h.at, 'payment.evidence', h.source || ': ' || h.verdict, CASE WHEN h.source = 'person' THEN h.evidence ->> 'by' END, h.payment_id, NULL, NULL, NULL,
+               jsonb_build_object('from', h.from_state, 'to', h.to_state, 'refund_id', h.refund_id, 'event_id', h.event_id, 'evidence', h.evidence), h.many
+        FROM unnest(payments) AS p (id) CROSS JOIN LATERAL (
+            SELECT y.*, row_number() OVER () AS many FROM (SELECT x.* FROM postrider.payment_history AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT most) AS y) AS h
+        UNION ALL
+        SELECT coalesce(l.dispatched_at, l.at), 'call.' || l.operation, coalesce(l.status, l.transport) || coalesce(': ' || l.verdict, ''), NULL, l.payment_id, NULL,
+               jsonb_build_object('operation', l.operation, 'attempt', l.attempt, 'refund_id', l.refund_id),
+               jsonb_build_object('status', l.http_status, 'duration_ms', l.duration_ms, 'error', nullif(l.transport, 'ok'), 'said', l.status, 'reason', l.reason),
+               jsonb_build_object('action', l.action, 'verdict', l.verdict, 'next', l.next, 'recorded_at', postrider.json_time(l.at)), l.many
+        FROM unnest(payments) AS p (id) CROSS JOIN LATERAL (
+            SELECT y.*, row_number() OVER () AS many FROM (SELECT x.* FROM postrider.call_log AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT most) AS y) AS l
+        UNION ALL
+        SELECT w.received_at, 'webhook.' || w.state, coalesce(nullif(w.result, ''), w.verdict), NULL, w.payment_id, NULL,
+               jsonb_build_object('method', w.method, 'query', w.query, 'headers', w.headers, 'body', postrider.bytes_json(w.body)), NULL,
+               jsonb_build_object('webhook_id', w.id, 'verdict', w.verdict, 'reason', w.reason, 'tries', w.tries), w.many
+        FROM unnest(payments) AS p (id) CROSS JOIN LATERAL (
+            SELECT y.*, row_number() OVER () AS many FROM (SELECT x.* FROM postrider.webhook AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT most) AS y) AS w
+        UNION ALL
+        SELECT n.at, 'notification.enqueued', n.event, NULL, NULL, n.notify_id, jsonb_build_object('method', 'POST', 'url', n.notify_url, 'body', postrider.bytes_json(n.body)),
+               NULL, jsonb_build_object('version', n.version, 'priority', n.class, 'status', n.status), n.many
+        FROM (SELECT y.*, row_number() OVER () AS many FROM (
+                SELECT x.* FROM postrider.outbox AS x WHERE x.merchant_id = m AND x.order_no = o AND x.kind = 0
+                UNION ALL SELECT x.* FROM postrider.outbox_kept AS x WHERE x.merchant_id = m AND x.order_no = o AND x.kind = 0) AS y LIMIT most) AS n
+        UNION ALL
+        SELECT t.started_at, 'notification.attempt', t.outcome || coalesce(' ' || t.http_code, ''), NULL, NULL, t.notify_id,
+               jsonb_build_object('method', 'POST', 'url', e.url, 'endpoint_id', t.endpoint_id),
+               jsonb_build_object('status', t.http_code, 'duration_ms', t.duration_ms, 'error', t.error, 'body', t.response),
+               jsonb_build_object('attempt', t.attempt, 'worker', t.worker, 'next_attempt_at', postrider.json_time(t.next_attempt_at)), t.many
+        FROM (SELECT x.*, row_number() OVER () AS many FROM postrider.notification_attempts AS x WHERE x.merchant_id = m AND x.order_no = o LIMIT most) AS t
+        LEFT JOIN LATERAL (SELECT x.url FROM postrider.endpoint AS x WHERE x.id = t.endpoint_id) AS e ON true
+        UNION ALL
+        SELECT x.at, x.kind, x.detail ->> 'reason', x.detail ->> 'by', NULL, (x.detail ->> 'notify_id')::uuid, NULL, NULL, x.detail, 0
+        FROM postrider.notification_timeline AS x
+        WHERE x.merchant_id = m AND x.order_no = o AND x.kind NOT IN ('notification.enqueued', 'notification.attempt')
+        UNION ALL
+        SELECT l.at, 'task.' || lower(l.to_state), t.biz_type || ' ' || t.task_no, l.who, t.payment_id, NULL, NULL, NULL,
+               jsonb_build_object('task_no', t.task_no, 'from', l.from_state, 'to', l.to_state, 'reason', l.reason, 'detail', l.detail), l.many
+        FROM postrider.task AS t CROSS JOIN LATERAL (
+            SELECT y.*, row_number() OVER () AS many FROM (SELECT x.* FROM postrider.task_log AS x WHERE x.task_id = t.id ORDER BY x.id DESC LIMIT most) AS y) AS l
+        WHERE t.merchant_id = m AND t.order_no = o
+        UNION ALL
+        SELECT x.at, 'person.' || x.action, x.subject, x.actor, CASE WHEN x.detail ->> 'payment_id' ~ '^[0-9]{1,18}$' THEN (x.detail ->> 'payment_id')::bigint END, NULL, NULL, NULL,
+               jsonb_build_object('reason', x.reason, 'login', x.login, 'audit_id', x.id, 'detail', x.detail), x.many
+        FROM (SELECT y.*, row_number() OVER () AS many FROM (SELECT z.* FROM postrider.audit AS z WHERE z.merchant_id = m AND z.order_no = o ORDER BY z.id DESC LIMIT most) AS y) AS x
+        UNION ALL
+        SELECT f.updated_at, 'fulfilment.' || f.state, f.reference, NULL, NULL, NULL, NULL, NULL, jsonb_build_object('reference', f.reference), 0
+        FROM postrider.fulfilment AS f WHERE f.merchant_id = m AND f.order_no = o
+        UNION ALL
+        SELECT d.opened_at, 'difference.' || d.class, d.reason, NULL, d.payment_id, NULL, NULL, NULL,
+               jsonb_build_object('difference_id', d.id, 'state', d.state, 'theirs', d.theirs, 'ours', d.ours, 'task_no', d.task_no, 'conclusion', d.conclusion), 0
+        FROM postrider.recon_difference AS d WHERE d.merchant_id = m AND d.order_no = o) AS e;
+    IF entries IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'nothing is known of this order', HINT = 'search looks at all merchants.';
+    END IF;
+    RETURN jsonb_build_object('merchant_id', m, 'order_no', o, 'timeline', entries, 'truncated', cut,
+        'payments', coalesce((SELECT jsonb_agg(postrider.payment_json(p) ORDER BY p.id) FROM postrider.payment AS p WHERE p.id = ANY (payments)), '[]'),
+        'refunds', coalesce((SELECT jsonb_agg(postrider.refund_json(r) ORDER BY r.id) FROM postrider.refund AS r WHERE r.payment_id = ANY (payments)), '[]'),
+        'tasks', coalesce((SELECT jsonb_agg(postrider.task_json(t) ORDER BY t.id) FROM postrider.task AS t WHERE t.merchant_id = m AND t.order_no = o), '[]'),
+        'approvals', coalesce((SELECT jsonb_agg(postrider.approval_json(r) ORDER BY r.id) FROM postrider.approval AS r WHERE r.payment_id = ANY (payments)), '[]'),
+        'fulfilment', (SELECT jsonb_build_object('state', f.state, 'reference', f.reference, 'at', postrider.json_time(f.updated_at)) FROM postrider.fulfilment AS f
+                       WHERE f.merchant_id = m AND f.order_no = o));
+END $_$;
+
+ALTER FUNCTION postrider.order_show(who text, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: outcome_answer(postrider.channel, postrider.payment, postrider.call, text, jsonb, boolean); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -5230,6 +6293,72 @@ CREATE FUNCTION postrider.outcome_step(c postrider.channel, p postrider.payment,
 $$;
 
 ALTER FUNCTION postrider.outcome_step(c postrider.channel, p postrider.payment, k postrider.call, answer text, step text) OWNER TO postrider_owner;
+
+--
+-- Name: overview(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.overview(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    waiting record;
+    sample jsonb;
+    paid jsonb;
+    dead bigint;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a);
+    SELECT count(*) AS n, count(j.due) AS retrying, count(*) FILTER (WHERE j.due <= now()) AS overdue, min(j.outbox_at) AS oldest, min(j.due) AS oldest_due INTO waiting
+    FROM (SELECT x.due, x.outbox_at FROM postrider.job AS x ORDER BY x.seq LIMIT 10001) AS j;
+    SELECT jsonb_build_object('n', count(*), 'seconds', round(extract(epoch FROM max(s.at) - min(s.at))::numeric, 3),
+        'enqueued_per_s', round((count(*) / greatest(extract(epoch FROM max(s.at) - min(s.at)), 1))::numeric, 2), 'delivered', count(s.ms),
+        'attempts', sum(s.tries), 'success_ratio', round(count(s.ms)::numeric / nullif(sum(s.tries), 0), 4),
+        'p50_ms', percentile_cont(0.5) WITHIN GROUP (ORDER BY s.ms), 'p95_ms', percentile_cont(0.95) WITHIN GROUP (ORDER BY s.ms),
+        'p99_ms', percentile_cont(0.99) WITHIN GROUP (ORDER BY s.ms)) INTO sample
+    FROM (SELECT o.at, t.ms, t.tries FROM (SELECT x.id, x.at FROM postrider.outbox AS x WHERE x.kind = 0 ORDER BY x.id DESC LIMIT 1000) AS o
+          CROSS JOIN LATERAL (SELECT round(extract(epoch FROM min(y.at) FILTER (WHERE y.outcome = 1) - o.at) * 1000, 1)::double precision AS ms, count(*) AS tries
+                              FROM postrider.attempt AS y WHERE y.outbox_id = o.id AND y.at >= o.at) AS t
+          WHERE o.at > now() - interval '10 min') AS s;
+    SELECT jsonb_build_object('n', count(*), 'seconds', round(extract(epoch FROM max(s.created_at) - min(s.created_at))::numeric, 3),
+        'succeeded', count(*) FILTER (WHERE s.state = 'succeeded'), 'failed', count(*) FILTER (WHERE s.state = 'failed'),
+        'cancelled', count(*) FILTER (WHERE s.state = 'cancelled'), 'open', count(*) FILTER (WHERE s.state IN ('created', 'processing'))) INTO paid
+    FROM (SELECT p.created_at, p.state FROM postrider.payment AS p ORDER BY p.id DESC LIMIT 1000) AS s;
+    dead := (SELECT count(*) FROM (SELECT FROM postrider.dead AS d WHERE d.state = 'open' ORDER BY d.at, d.outbox_id, d.endpoint LIMIT 10001) AS d);
+    RETURN jsonb_build_object('at', postrider.json_time(clock_timestamp()),
+        'notifications', jsonb_build_object('waiting', waiting.n, 'waiting_more', waiting.n > 10000, 'retrying', waiting.retrying, 'overdue', waiting.overdue,
+            'oldest_s', floor(extract(epoch FROM now() - waiting.oldest)), 'oldest_overdue_s', greatest(floor(extract(epoch FROM now() - waiting.oldest_due)), 0), 'sample', sample),
+        'dead_open', dead, 'dead_open_more', dead > 10000,
+        'payments', (SELECT jsonb_build_object('open', count(*), 'open_more', count(*) > 10000, 'sample', paid,
+                'manual', (SELECT count(*) FROM (SELECT FROM postrider.payment AS x WHERE x.manual AND x.state = 'processing' ORDER BY x.id LIMIT 10001) AS y))
+            FROM (SELECT FROM postrider.payment AS x WHERE x.state IN ('created', 'processing') ORDER BY x.id LIMIT 10001) AS p),
+        'tasks', (SELECT jsonb_object_agg(s.state, t.n) FROM unnest(ARRAY['WAITING', 'PROCESSING', 'RETRY', 'MANUAL', 'FAILED']) AS s (state) CROSS JOIN LATERAL (
+            SELECT count(*) AS n FROM (SELECT FROM postrider.task AS x WHERE x.state = s.state AND x.state NOT IN ('SUCCESS', 'CLOSED') ORDER BY x.id LIMIT 10001) AS y) AS t),
+        'approvals_open', (SELECT count(*) FROM (SELECT FROM postrider.approval AS x WHERE x.state = 'open' LIMIT 10001) AS y),
+        'exceptions', postrider.exceptions_summary(who, '{}') -> 'total',
+        'alerts', coalesce((SELECT jsonb_agg(jsonb_build_object('alert_id', x.id, 'kind', x.kind, 'subject', x.subject, 'severity', x.severity, 'message', x.message,
+            'count', x.count, 'first_at', postrider.json_time(x.first_at), 'last_at', postrider.json_time(x.last_at)) ORDER BY x.last_at DESC)
+            FROM (SELECT y.* FROM postrider.alert AS y WHERE y.resolved_at IS NULL ORDER BY y.kind, y.subject LIMIT 50) AS x), '[]'),
+        'channels', coalesce((SELECT jsonb_agg(jsonb_build_object('channel', c.id, 'state', c.state, 'reason', c.state_reason, 'since', postrider.json_time(c.state_at),
+            'rate_per_s', c.rate_per_s, 'concurrency', c.concurrency,
+            'calls_waiting', (SELECT count(*) FROM (SELECT FROM postrider.call AS k WHERE k.channel_no = c.no AND k.class IN (0, 1) AND k.due IS NOT NULL LIMIT 1001) AS k),
+            'calls_overdue', (SELECT count(*) FROM (SELECT FROM postrider.call AS k WHERE k.channel_no = c.no AND k.class IN (0, 1) AND k.due <= now() LIMIT 1001) AS k))
+            ORDER BY c.id) FROM postrider.channel AS c), '[]'),
+        'endpoints', jsonb_build_object(
+            'known', (SELECT count(*) FROM (SELECT FROM postrider.endpoint AS x ORDER BY x.id LIMIT 10001) AS y),
+            'disabled', (SELECT count(*) FROM (SELECT FROM postrider.endpoint AS x WHERE x.state = 'disabled' ORDER BY x.state_at, x.id LIMIT 10001) AS y),
+            'breaker_open', (SELECT count(*) FROM postrider.breaker_open AS b WHERE b.until > now())),
+        'sessions', jsonb_build_object('schedulers', (SELECT count(*) FROM postrider.session AS x WHERE x.ended IS NULL),
+            'gateway_schedulers', (SELECT count(*) FROM postrider.call_session AS x WHERE x.ended IS NULL)));
+END $$;
+
+ALTER FUNCTION postrider.overview(who text, a jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: page_json(jsonb[], integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -5678,6 +6807,43 @@ END $$;
 ALTER FUNCTION postrider.payment_poll(who text, payment_id bigint, reason text) OWNER TO postrider_owner;
 
 --
+-- Name: payment_show(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_show(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    p postrider.payment;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'payment_id');
+    SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = postrider.arg_id(a, 'payment_id');
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = format('there is no payment %s', a ->> 'payment_id'), HINT = 'search finds it by its other numbers.';
+    END IF;
+    RETURN jsonb_build_object('payment', postrider.payment_json(p) || jsonb_build_object('request', p.request, 'request_no', p.request_no, 'ended_by', p.ended_by,
+            'extra', p.extra, 'paid_at', postrider.json_time(p.paid_at), 'sent_at', postrider.json_time(p.sent_at)),
+        'next', (SELECT jsonb_build_object('operation', k.operation, 'due', postrider.json_time(k.due), 'lease_until', postrider.json_time(k.lease_until), 'reason', k.reason,
+            'attempt', k.attempt) FROM postrider.call AS k WHERE k.payment_id = p.id AND k.refund_id IS NULL),
+        'refunds', coalesce((SELECT jsonb_agg(postrider.refund_json(r) ORDER BY r.id) FROM postrider.refund AS r WHERE r.payment_id = p.id), '[]'),
+        'evidence', coalesce((SELECT jsonb_agg(jsonb_build_object('at', postrider.json_time(h.at), 'source', h.source, 'event_id', h.event_id, 'verdict', h.verdict,
+            'from', h.from_state, 'to', h.to_state, 'refund_id', h.refund_id, 'version', h.version, 'evidence', h.evidence) ORDER BY h.id)
+            FROM (SELECT x.* FROM postrider.payment_history AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT 200) AS h), '[]'),
+        'calls', coalesce((SELECT jsonb_agg(postrider.call_json(l) ORDER BY l.id)
+            FROM (SELECT x.* FROM postrider.call_log AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT 200) AS l), '[]'),
+        'webhooks', coalesce((SELECT jsonb_agg(postrider.webhook_json(w) ORDER BY w.id)
+            FROM (SELECT x.* FROM postrider.webhook AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT 200) AS w), '[]'),
+        'tasks', coalesce((SELECT jsonb_agg(postrider.task_json(t) ORDER BY t.id) FROM postrider.task AS t WHERE t.payment_id = p.id), '[]'),
+        'approvals', coalesce((SELECT jsonb_agg(postrider.approval_json(r) ORDER BY r.id) FROM postrider.approval AS r WHERE r.payment_id = p.id), '[]'));
+END $$;
+
+ALTER FUNCTION postrider.payment_show(who text, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: payment_stands(postrider.payment, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -5813,6 +6979,64 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.payment_write(former postrider.payment, p postrider.payment, source text) OWNER TO postrider_owner;
+
+--
+-- Name: payments_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payments_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    most CONSTANT int := postrider.arg_limit(a);
+    upto bigint := postrider.list_before(a);
+    m CONSTANT text := a ->> 'merchant_id';
+    looks CONSTANT int := 20000;
+    c refcursor;
+    p postrider.payment;
+    items jsonb[] := ARRAY[]::jsonb[];
+    seen int := 0;
+    next bigint;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'merchant_id', 'order_no', 'channel', 'state', 'manual', 'limit', 'after');
+    IF a ->> 'order_no' IS NOT NULL AND m IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'order_no is without merchant_id', HINT = 'An order number is a merchant''s; search finds it among all.';
+    ELSIF a ->> 'order_no' IS NOT NULL THEN
+        OPEN c FOR SELECT x.* FROM postrider.payment AS x WHERE x.merchant_id = m AND x.order_no = a ->> 'order_no' AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+    ELSIF (a ->> 'manual')::boolean THEN
+        OPEN c FOR SELECT x.* FROM postrider.payment AS x WHERE x.manual AND x.state = 'processing' AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+    ELSIF a ->> 'state' IN ('created', 'processing') THEN
+        OPEN c FOR SELECT x.* FROM postrider.payment AS x WHERE x.state IN ('created', 'processing') AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+    ELSIF m IS NOT NULL AND (SELECT count(*) FROM (SELECT FROM postrider.payment AS x WHERE x.merchant_id = m LIMIT 5001) AS few) <= 5000 THEN
+        OPEN c FOR SELECT x.* FROM postrider.payment AS x WHERE x.id = ANY (ARRAY(SELECT y.id FROM postrider.payment AS y WHERE y.merchant_id = m AND y.id < upto))
+            ORDER BY x.id DESC LIMIT looks + 1;
+    ELSE
+        OPEN c FOR SELECT x.* FROM postrider.payment AS x WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+    END IF;
+    LOOP
+        FETCH c INTO p;
+        EXIT WHEN NOT FOUND;
+        IF seen >= looks OR cardinality(items) >= most THEN
+            next := upto;
+            EXIT;
+        END IF;
+        seen := seen + 1;
+        upto := p.id;
+        IF (m IS NULL OR p.merchant_id = m) AND (a ->> 'channel' IS NULL OR p.channel = a ->> 'channel') AND (a ->> 'state' IS NULL OR p.state = a ->> 'state') THEN
+            items := items || postrider.payment_json(p);
+        END IF;
+    END LOOP;
+    CLOSE c;
+    RETURN postrider.list_json(items, next::text);
+END $$;
+
+ALTER FUNCTION postrider.payments_list(who text, a jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: payments_purge(interval, interval, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -8000,25 +9224,6 @@ $_$;
 ALTER FUNCTION postrider.response_kept(outcome smallint, response bytea) OWNER TO postrider_owner;
 
 --
--- Name: response_text(smallint, bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
---
-
-CREATE FUNCTION postrider.response_text(outcome smallint, response bytea) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO 'pg_catalog'
-    AS $$
-BEGIN
-    IF response IS NULL AND outcome = 1 THEN
-        RETURN 'SUCCESS';
-    END IF;
-    RETURN convert_from(response, 'UTF8');
-EXCEPTION WHEN data_exception OR character_not_in_repertoire OR untranslatable_character THEN
-    RETURN encode(response, 'escape');
-END $$;
-
-ALTER FUNCTION postrider.response_text(outcome smallint, response bytea) OWNER TO postrider_owner;
-
---
 -- Name: resume_session(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -8113,21 +9318,6 @@ END $_$;
 ALTER FUNCTION postrider.retention_step(retention interval, OUT dropped text, OUT kept bigint) OWNER TO postrider_owner;
 
 --
--- Name: retry_count(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
---
-
-CREATE FUNCTION postrider.retry_count(retry text) RETURNS integer
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    SET search_path TO 'pg_catalog'
-    AS $_$
-    SELECT CASE WHEN x ~ '^list:.' THEN cardinality(string_to_array(x, ','))
-                WHEN x ~ '^(fixed|linear|exponential|exponential-jitter):[^*]+[*][0-9]{1,6}$' THEN split_part(x, '*', 2)::int END
-    FROM replace(split_part(retry, ';', 1), ' ', '') AS x
-$_$;
-
-ALTER FUNCTION postrider.retry_count(retry text) OWNER TO postrider_owner;
-
---
 -- Name: retry_ok(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -8184,6 +9374,55 @@ CREATE FUNCTION postrider.scaled(ms bigint) RETURNS interval
 $$;
 
 ALTER FUNCTION postrider.scaled(ms bigint) OWNER TO postrider_owner;
+
+--
+-- Name: search(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.search(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $_$
+DECLARE
+    q CONSTANT text := postrider.arg_text(a, 'q', 128, true);
+    number CONSTANT bigint := CASE WHEN q ~ '^[0-9]{1,18}$' THEN q::bigint END;
+    notify CONSTANT uuid := CASE WHEN q ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN q::uuid END;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'q');
+    RETURN jsonb_build_object('items', coalesce((SELECT jsonb_agg(DISTINCT jsonb_build_object('kind', f.kind, 'id', f.id, 'merchant_id', f.merchant_id,
+                                                                                            'order_no', f.order_no, 'says', f.says))
+        FROM (
+            SELECT 'merchant' AS kind, m.id, m.id AS merchant_id, NULL AS order_no, m.tier AS says FROM postrider.merchant AS m WHERE m.id = q
+            UNION ALL
+            SELECT 'payment', p.id::text, p.merchant_id, p.order_no, p.state || ', ' || p.channel FROM postrider.payment AS p WHERE p.id = number
+            UNION ALL
+            SELECT 'payment', p.id::text, p.merchant_id, p.order_no, p.state || ', ' || p.channel FROM postrider.payment AS p WHERE p.request_no = q
+            UNION ALL
+            SELECT 'payment', p.id::text, p.merchant_id, p.order_no, p.state || ', ' || p.channel FROM postrider.channel AS c
+            CROSS JOIN LATERAL (SELECT x.* FROM postrider.payment AS x WHERE x.channel_no = c.no AND x.gateway_reference = q LIMIT 1) AS p
+            UNION ALL
+            SELECT 'task', t.task_no, t.merchant_id, t.order_no, t.biz_type || ', ' || t.state FROM postrider.task AS t WHERE t.task_no = q
+            UNION ALL
+            SELECT 'notification', o.notify_id::text, o.merchant_id, o.order_no, o.event FROM postrider.notification AS o WHERE o.notify_id = notify AND o.kind = 0
+            UNION ALL
+            SELECT 'webhook', k.webhook_id::text, NULL, NULL, c.id FROM postrider.channel AS c
+            CROSS JOIN LATERAL (SELECT x.webhook_id FROM postrider.webhook_key AS x WHERE x.channel_no = c.no AND x.key = q LIMIT 1) AS k
+            UNION ALL
+            SELECT 'order', x.order_no, x.merchant_id, x.order_no, 'payments' FROM (SELECT y.id FROM postrider.merchant AS y ORDER BY y.id LIMIT 2000) AS m
+            CROSS JOIN LATERAL (SELECT y.merchant_id, y.order_no FROM postrider.payment AS y WHERE y.merchant_id = m.id AND y.order_no = q LIMIT 1) AS x
+            UNION ALL
+            SELECT 'order', x.order_no, x.merchant_id, x.order_no, 'notifications' FROM (SELECT y.id FROM postrider.merchant AS y ORDER BY y.id LIMIT 2000) AS m
+            CROSS JOIN LATERAL (SELECT y.merchant_id, y.order_no FROM postrider.outbox AS y WHERE y.merchant_id = m.id AND y.order_no = q LIMIT 1) AS x) AS f), '[]'));
+END $_$;
+
+ALTER FUNCTION postrider.search(who text, a jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: session_connected(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -8610,6 +9849,23 @@ END $_$;
 ALTER FUNCTION postrider.task_held(token uuid) OWNER TO postrider_owner;
 
 --
+-- Name: task_json(postrider.task); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_json(t postrider.task) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT jsonb_build_object('task_no', t.task_no, 'biz_type', t.biz_type, 'biz_id', t.biz_id, 'merchant_id', t.merchant_id, 'order_no', t.order_no,
+        'payment_id', t.payment_id, 'source', t.source, 'difference_id', t.difference_id, 'status', t.state, 'retry_count', t.retry_count, 'retry_limit', t.retry_limit,
+        'next_run_at', postrider.json_time(t.next_run_at), 'last_run_at', postrider.json_time(t.last_run_at), 'last_error_code', t.last_error_code,
+        'last_error_message', t.last_error_message, 'lock_owner', t.lock_owner, 'locked_at', postrider.json_time(t.locked_at), 'closed_by', t.closed_by,
+        'conclusion', t.conclusion, 'follows', t.follows, 'created_at', postrider.json_time(t.created_at), 'updated_at', postrider.json_time(t.updated_at))
+$$;
+
+ALTER FUNCTION postrider.task_json(t postrider.task) OWNER TO postrider_owner;
+
+--
 -- Name: task_key_of(postrider.task); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -8962,6 +10218,35 @@ END $$;
 ALTER FUNCTION postrider.task_session_open(address text) OWNER TO postrider_owner;
 
 --
+-- Name: task_show(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_show(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    t postrider.task;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'task_no');
+    SELECT x.* INTO t FROM postrider.task AS x WHERE x.task_no = a ->> 'task_no';
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = format('there is no task %L', left(a ->> 'task_no', 80)), HINT = 'tasks_list shows them.';
+    END IF;
+    RETURN jsonb_build_object('task', postrider.task_json(t) || jsonb_build_object('request', t.request, 'result', t.result, 'before', t.before, 'after', t.after),
+        'moves', coalesce((SELECT jsonb_agg(jsonb_build_object('at', postrider.json_time(l.at), 'from', l.from_state, 'to', l.to_state, 'who', l.who, 'reason', l.reason,
+            'detail', l.detail) ORDER BY l.id) FROM postrider.task_log AS l WHERE l.task_id = t.id), '[]'),
+        'difference', (SELECT to_jsonb(d) FROM postrider.recon_differences AS d WHERE d.difference_id = t.difference_id),
+        'actions', CASE WHEN t.state = 'MANUAL' THEN postrider.exception_actions(postrider.exception_kind_of(t), t.payment_id) ELSE '[]' END,
+        'approvals', coalesce((SELECT jsonb_agg(postrider.approval_json(r) ORDER BY r.id) FROM postrider.approval AS r WHERE r.payment_id = t.payment_id), '[]'));
+END $$;
+
+ALTER FUNCTION postrider.task_show(who text, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: task_verify(postrider.task, postrider.payment, interval); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -9219,6 +10504,62 @@ BEGIN
 END $_$;
 
 ALTER FUNCTION postrider.tasks_finish(token uuid, result jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: tasks_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.tasks_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    most CONSTANT int := postrider.arg_limit(a);
+    upto bigint := postrider.list_before(a);
+    wanted CONSTANT text := coalesce(a ->> 'status', 'open');
+    states CONSTANT text[] := CASE WHEN wanted = 'open' THEN ARRAY['WAITING', 'PROCESSING', 'RETRY', 'MANUAL', 'FAILED'] ELSE ARRAY[wanted] END;
+    looks CONSTANT int := CASE WHEN a ?| ARRAY['biz_type', 'merchant_id', 'source'] OR wanted IN ('SUCCESS', 'CLOSED') THEN 10000 ELSE most END;
+    c refcursor;
+    t postrider.task;
+    items jsonb[] := ARRAY[]::jsonb[];
+    seen int := 0;
+    next bigint;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'status', 'biz_type', 'merchant_id', 'order_no', 'source', 'limit', 'after');
+    IF a ->> 'order_no' IS NOT NULL THEN
+        OPEN c FOR SELECT x.* FROM postrider.task AS x WHERE x.merchant_id = a ->> 'merchant_id' AND x.order_no = a ->> 'order_no' AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+    ELSIF wanted IN ('all', 'SUCCESS', 'CLOSED') THEN
+        OPEN c FOR SELECT x.* FROM postrider.task AS x WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+    ELSE
+        OPEN c FOR SELECT y.* FROM unnest(states) AS s (state) CROSS JOIN LATERAL (
+            SELECT x.* FROM postrider.task AS x WHERE x.state = s.state AND x.state NOT IN ('SUCCESS', 'CLOSED') AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1) AS y
+        ORDER BY y.id DESC LIMIT looks + 1;
+    END IF;
+    LOOP
+        FETCH c INTO t;
+        EXIT WHEN NOT FOUND;
+        IF seen >= looks OR cardinality(items) >= most THEN
+            next := upto;
+            EXIT;
+        END IF;
+        seen := seen + 1;
+        upto := t.id;
+        IF (wanted IN ('open', 'all') OR t.state = wanted) AND (wanted <> 'open' OR t.state NOT IN ('SUCCESS', 'CLOSED'))
+           AND (a ->> 'biz_type' IS NULL OR t.biz_type = a ->> 'biz_type') AND (a ->> 'merchant_id' IS NULL OR t.merchant_id = a ->> 'merchant_id')
+           AND (a ->> 'source' IS NULL OR t.source = a ->> 'source') THEN
+            items := items || postrider.task_json(t);
+        END IF;
+    END LOOP;
+    CLOSE c;
+    RETURN postrider.list_json(items, next::text);
+END $$;
+
+ALTER FUNCTION postrider.tasks_list(who text, a jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: tasks_sweep(uuid, bigint, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -9537,6 +10878,45 @@ END $$;
 ALTER FUNCTION postrider.webhook_items(channel_no integer, webhook_id bigint, items jsonb, OUT state text, OUT result text) OWNER TO postrider_owner;
 
 --
+-- Name: webhook; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.webhook (
+    id bigint NOT NULL,
+    channel_no integer NOT NULL,
+    received_at timestamp with time zone NOT NULL,
+    method text NOT NULL,
+    query text DEFAULT ''::text NOT NULL,
+    headers jsonb NOT NULL,
+    body bytea NOT NULL,
+    verdict text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    items jsonb DEFAULT '[]'::jsonb NOT NULL,
+    state text NOT NULL,
+    result text DEFAULT ''::text NOT NULL,
+    tries integer DEFAULT 0 NOT NULL,
+    payment_id bigint,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE postrider.webhook OWNER TO postrider_owner;
+
+--
+-- Name: webhook_json(postrider.webhook); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.webhook_json(w postrider.webhook) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT jsonb_build_object('webhook_id', w.id, 'channel', (SELECT c.id FROM postrider.channel AS c WHERE c.no = w.channel_no), 'received_at', postrider.json_time(w.received_at),
+        'method', w.method, 'query', w.query, 'bytes', octet_length(w.body), 'verdict', w.verdict, 'reason', w.reason, 'status', w.state, 'result', w.result,
+        'tries', w.tries, 'payment_id', w.payment_id, 'updated_at', postrider.json_time(w.at))
+$$;
+
+ALTER FUNCTION postrider.webhook_json(w postrider.webhook) OWNER TO postrider_owner;
+
+--
 -- Name: webhook_raw(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -9640,6 +11020,79 @@ END $$;
 ALTER FUNCTION postrider.webhook_redrive_by(who text, webhook_id bigint, reason text, OUT state text, OUT result text) OWNER TO postrider_owner;
 
 --
+-- Name: webhook_show(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.webhook_show(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    w postrider.webhook;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'webhook_id');
+    SELECT x.* INTO w FROM postrider.webhook AS x WHERE x.id = postrider.arg_id(a, 'webhook_id');
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = format('there is no webhook %s', a ->> 'webhook_id'), HINT = 'webhooks_list shows them.';
+    END IF;
+    RETURN jsonb_build_object('webhook', postrider.webhook_json(w), 'headers', w.headers, 'body', postrider.bytes_json(w.body), 'items', w.items);
+END $$;
+
+ALTER FUNCTION postrider.webhook_show(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: webhooks_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.webhooks_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    most CONSTANT int := postrider.arg_limit(a);
+    upto bigint := postrider.list_before(a);
+    no CONSTANT int := (SELECT c.no FROM postrider.channel AS c WHERE c.id = a ->> 'channel');
+    looks CONSTANT int := 10000;
+    c refcursor;
+    w postrider.webhook;
+    items jsonb[] := ARRAY[]::jsonb[];
+    seen int := 0;
+    next bigint;
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'channel', 'status', 'payment_id', 'limit', 'after');
+    IF a ->> 'payment_id' IS NOT NULL THEN
+        OPEN c FOR SELECT x.* FROM postrider.webhook AS x WHERE x.payment_id = postrider.arg_id(a, 'payment_id') AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+    ELSE
+        OPEN c FOR SELECT x.* FROM postrider.webhook AS x WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+    END IF;
+    LOOP
+        FETCH c INTO w;
+        EXIT WHEN NOT FOUND;
+        IF seen >= looks OR cardinality(items) >= most THEN
+            next := upto;
+            EXIT;
+        END IF;
+        seen := seen + 1;
+        upto := w.id;
+        IF (a ->> 'channel' IS NULL OR w.channel_no = no) AND (a ->> 'status' IS NULL OR w.state = a ->> 'status') THEN
+            items := items || postrider.webhook_json(w);
+        END IF;
+    END LOOP;
+    CLOSE c;
+    RETURN postrider.list_json(items, next::text);
+END $$;
+
+ALTER FUNCTION postrider.webhooks_list(who text, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: webhooks_overdue(integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -9736,28 +11189,6 @@ ALTER TABLE postrider.approval ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY 
 );
 
 --
--- Name: attempt; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.attempt (
-    at timestamp with time zone DEFAULT now() NOT NULL,
-    outbox_id bigint NOT NULL,
-    endpoint bigint NOT NULL,
-    before_ms integer NOT NULL,
-    ms integer NOT NULL,
-    try smallint NOT NULL,
-    outcome smallint NOT NULL,
-    code smallint NOT NULL,
-    worker smallint,
-    error text,
-    next_due timestamp with time zone,
-    response bytea
-)
-PARTITION BY RANGE (at);
-
-ALTER TABLE postrider.attempt OWNER TO postrider_owner;
-
---
 -- Name: attempt_default; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -9777,117 +11208,6 @@ CREATE TABLE postrider.attempt_default (
 );
 
 ALTER TABLE postrider.attempt_default OWNER TO postrider_owner;
-
---
--- Name: call_log; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.call_log (
-    id bigint NOT NULL,
-    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    channel_no integer NOT NULL,
-    payment_id bigint NOT NULL,
-    refund_id bigint,
-    operation text NOT NULL,
-    attempt integer NOT NULL,
-    dispatched_at timestamp with time zone,
-    duration_ms integer,
-    http_status integer,
-    transport text,
-    status text,
-    action text,
-    reason text,
-    verdict text,
-    next text
-);
-
-ALTER TABLE postrider.call_log OWNER TO postrider_owner;
-
---
--- Name: outbox; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.outbox (
-    id bigint NOT NULL,
-    tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL,
-    class smallint NOT NULL,
-    kind smallint DEFAULT 0 NOT NULL,
-    merchant_id text NOT NULL,
-    order_no text NOT NULL,
-    event text NOT NULL,
-    status text NOT NULL,
-    version bigint NOT NULL,
-    notify_id uuid NOT NULL,
-    notify_url text,
-    body bytea NOT NULL,
-    cancel_at timestamp with time zone,
-    cancel_reason text,
-    ref_at timestamp with time zone,
-    ref_id bigint,
-    ref_endpoint bigint
-)
-PARTITION BY RANGE (at);
-
-ALTER TABLE postrider.outbox OWNER TO postrider_owner;
-
---
--- Name: outbox_kept; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.outbox_kept (
-    id bigint NOT NULL,
-    tx xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL,
-    class smallint NOT NULL,
-    kind smallint DEFAULT 0 NOT NULL,
-    merchant_id text NOT NULL,
-    order_no text NOT NULL,
-    event text NOT NULL,
-    status text NOT NULL,
-    version bigint NOT NULL,
-    notify_id uuid NOT NULL,
-    notify_url text,
-    body bytea NOT NULL,
-    cancel_at timestamp with time zone,
-    cancel_reason text,
-    ref_at timestamp with time zone,
-    ref_id bigint,
-    ref_endpoint bigint
-);
-
-ALTER TABLE postrider.outbox_kept OWNER TO postrider_owner;
-
---
--- Name: notification; Type: VIEW; Schema: postrider; Owner: postrider_owner
---
-
-CREATE VIEW postrider.notification AS
- SELECT o.id,
-    o.at,
-    o.class,
-    o.kind,
-    o.merchant_id,
-    o.order_no,
-    o.event,
-    o.version,
-    o.notify_id,
-    o.notify_url
-   FROM postrider.outbox o
-UNION ALL
- SELECT k.id,
-    k.at,
-    k.class,
-    k.kind,
-    k.merchant_id,
-    k.order_no,
-    k.event,
-    k.version,
-    k.notify_id,
-    k.notify_url
-   FROM postrider.outbox_kept k;
-
-ALTER TABLE postrider.notification OWNER TO postrider_owner;
 
 --
 -- Name: worker; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -10026,18 +11346,6 @@ ALTER TABLE postrider.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 );
 
 --
--- Name: breaker_open; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.breaker_open (
-    endpoint bigint NOT NULL,
-    until timestamp with time zone NOT NULL
-)
-WITH (fillfactor='50');
-
-ALTER TABLE postrider.breaker_open OWNER TO postrider_owner;
-
---
 -- Name: call_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -10088,21 +11396,6 @@ CREATE TABLE postrider.call_shard (
 );
 
 ALTER TABLE postrider.call_shard OWNER TO postrider_owner;
-
---
--- Name: cancelled; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.cancelled (
-    outbox_id bigint NOT NULL,
-    endpoint bigint NOT NULL,
-    outbox_at timestamp with time zone NOT NULL,
-    reason text NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL,
-    tx xid8 DEFAULT pg_current_xact_id() NOT NULL
-);
-
-ALTER TABLE postrider.cancelled OWNER TO postrider_owner;
 
 --
 -- Name: channel_no_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
@@ -10216,27 +11509,6 @@ CREATE VIEW postrider.compensation_tasks AS
 ALTER TABLE postrider.compensation_tasks OWNER TO postrider_owner;
 
 --
--- Name: dead; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.dead (
-    outbox_id bigint NOT NULL,
-    endpoint bigint NOT NULL,
-    outbox_at timestamp with time zone NOT NULL,
-    class smallint NOT NULL,
-    reason text NOT NULL,
-    tries integer NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL,
-    state text DEFAULT 'open'::text NOT NULL,
-    closed_by text,
-    closed_reason text,
-    closed_at timestamp with time zone,
-    CONSTRAINT dead_state_check CHECK ((state = ANY (ARRAY['open'::text, 'redriven'::text, 'closed'::text])))
-);
-
-ALTER TABLE postrider.dead OWNER TO postrider_owner;
-
---
 -- Name: dead_letters; Type: VIEW; Schema: postrider; Owner: postrider_owner
 --
 
@@ -10273,198 +11545,6 @@ CREATE VIEW postrider.dead_letters AS
          LIMIT 1) l ON (true));
 
 ALTER TABLE postrider.dead_letters OWNER TO postrider_owner;
-
---
--- Name: job; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.job (
-    seq bigint NOT NULL,
-    outbox_at timestamp with time zone NOT NULL,
-    outbox_id bigint NOT NULL,
-    endpoint bigint NOT NULL,
-    salt bigint NOT NULL,
-    tried_before integer DEFAULT 0 NOT NULL,
-    class smallint NOT NULL,
-    try smallint DEFAULT 0 NOT NULL,
-    reborn timestamp with time zone,
-    due timestamp with time zone
-)
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='20000');
-
-ALTER TABLE postrider.job OWNER TO postrider_owner;
-
---
--- Name: tick; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.tick (
-    class smallint NOT NULL,
-    n bigint NOT NULL,
-    lo pg_snapshot NOT NULL,
-    hi pg_snapshot NOT NULL,
-    more boolean NOT NULL,
-    dt xid8 NOT NULL,
-    di bigint NOT NULL,
-    seq bigint NOT NULL,
-    sysid bigint NOT NULL,
-    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
-);
-
-ALTER TABLE postrider.tick OWNER TO postrider_owner;
-
---
--- Name: delivery; Type: VIEW; Schema: postrider; Owner: postrider_owner
---
-
-CREATE VIEW postrider.delivery AS
- SELECT o.id AS outbox_id,
-    o.at AS outbox_at,
-    o.class,
-    o.merchant_id,
-    o.order_no,
-    o.event,
-    o.version,
-    o.notify_id,
-    o.notify_url,
-    NULL::bigint AS endpoint,
-        CASE
-            WHEN (o.cancel_at IS NULL) THEN 'pending'::text
-            ELSE 'cancelled'::text
-        END AS status,
-        CASE
-            WHEN (o.cancel_at IS NULL) THEN 'new'::text
-            ELSE NULL::text
-        END AS phase,
-    0 AS tried_before,
-        CASE
-            WHEN (o.cancel_at IS NULL) THEN o.at
-            ELSE NULL::timestamp with time zone
-        END AS next_at,
-    o.cancel_at AS ended_at,
-    o.cancel_reason AS reason
-   FROM (postrider.outbox o
-     CROSS JOIN LATERAL ( SELECT k.lo,
-            k.hi,
-            k.more,
-            k.dt,
-            k.di
-           FROM postrider.tick k
-          WHERE (k.class = o.class)
-          ORDER BY k.n DESC
-         LIMIT 1) t)
-  WHERE ((o.kind = 0) AND (NOT
-        CASE
-            WHEN t.more THEN (pg_visible_in_snapshot(o.tx, t.lo) OR (pg_visible_in_snapshot(o.tx, t.hi) AND (ROW(o.tx, o.id) <= ROW(t.dt, t.di))))
-            ELSE pg_visible_in_snapshot(o.tx, t.hi)
-        END))
-UNION ALL
- SELECT o.id AS outbox_id,
-    o.at AS outbox_at,
-    o.class,
-    o.merchant_id,
-    o.order_no,
-    o.event,
-    o.version,
-    o.notify_id,
-    o.notify_url,
-    j.endpoint,
-    'pending'::text AS status,
-        CASE
-            WHEN (j.try = 0) THEN 'new'::text
-            ELSE 'retrying'::text
-        END AS phase,
-    j.tried_before,
-    COALESCE(j.due, j.reborn, o.at) AS next_at,
-    NULL::timestamp with time zone AS ended_at,
-    NULL::text AS reason
-   FROM (postrider.job j
-     JOIN postrider.notification o ON (((o.id = j.outbox_id) AND (o.at = j.outbox_at))))
-UNION ALL
- SELECT o.id AS outbox_id,
-    o.at AS outbox_at,
-    o.class,
-    o.merchant_id,
-    o.order_no,
-    o.event,
-    o.version,
-    o.notify_id,
-    o.notify_url,
-    d.endpoint,
-        CASE d.state
-            WHEN 'redriven'::text THEN 'pending'::text
-            ELSE 'dead'::text
-        END AS status,
-        CASE d.state
-            WHEN 'redriven'::text THEN 'new'::text
-            ELSE NULL::text
-        END AS phase,
-        CASE d.state
-            WHEN 'redriven'::text THEN d.tries
-            ELSE 0
-        END AS tried_before,
-        CASE d.state
-            WHEN 'redriven'::text THEN d.closed_at
-            ELSE NULL::timestamp with time zone
-        END AS next_at,
-        CASE
-            WHEN (d.state <> 'redriven'::text) THEN d.at
-            ELSE NULL::timestamp with time zone
-        END AS ended_at,
-    d.reason
-   FROM (postrider.dead d
-     JOIN postrider.notification o ON (((o.id = d.outbox_id) AND (o.at = d.outbox_at))))
-  WHERE ((d.state <> 'redriven'::text) OR ((NOT (EXISTS ( SELECT
-           FROM postrider.job j
-          WHERE ((j.outbox_id = d.outbox_id) AND (j.endpoint = d.endpoint))))) AND (NOT (EXISTS ( SELECT
-           FROM postrider.cancelled c
-          WHERE ((c.outbox_id = d.outbox_id) AND (c.endpoint = d.endpoint))))) AND (NOT (EXISTS ( SELECT
-           FROM postrider.attempt a
-          WHERE ((a.outbox_id = d.outbox_id) AND (a.endpoint = d.endpoint) AND (a.outcome = 1)))))))
-UNION ALL
- SELECT o.id AS outbox_id,
-    o.at AS outbox_at,
-    o.class,
-    o.merchant_id,
-    o.order_no,
-    o.event,
-    o.version,
-    o.notify_id,
-    o.notify_url,
-    c.endpoint,
-    'cancelled'::text AS status,
-    NULL::text AS phase,
-    0 AS tried_before,
-    NULL::timestamp with time zone AS next_at,
-    c.at AS ended_at,
-    c.reason
-   FROM (postrider.cancelled c
-     JOIN postrider.notification o ON (((o.id = c.outbox_id) AND (o.at = c.outbox_at))))
-UNION ALL
- SELECT o.id AS outbox_id,
-    o.at AS outbox_at,
-    o.class,
-    o.merchant_id,
-    o.order_no,
-    o.event,
-    o.version,
-    o.notify_id,
-    o.notify_url,
-    a.endpoint,
-    'delivered'::text AS status,
-    NULL::text AS phase,
-    0 AS tried_before,
-    NULL::timestamp with time zone AS next_at,
-    a.at AS ended_at,
-    NULL::text AS reason
-   FROM ((postrider.attempt a
-     JOIN postrider.notification o ON ((o.id = a.outbox_id)))
-     JOIN postrider.endpoint e ON (((e.id = a.endpoint) AND (e.merchant_id = o.merchant_id))))
-  WHERE ((a.outcome = 1) AND (NOT (EXISTS ( SELECT
-           FROM postrider.attempt b
-          WHERE ((b.endpoint = a.endpoint) AND (b.outbox_id = a.outbox_id) AND (b.outcome = 1) AND (b.try < a.try))))));
-
-ALTER TABLE postrider.delivery OWNER TO postrider_owner;
 
 --
 -- Name: dispute; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -10776,76 +11856,6 @@ CREATE VIEW postrider.merchants AS
 ALTER TABLE postrider.merchants OWNER TO postrider_owner;
 
 --
--- Name: setting; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.setting (
-    key text NOT NULL,
-    value text NOT NULL
-);
-
-ALTER TABLE postrider.setting OWNER TO postrider_owner;
-
---
--- Name: notification_status; Type: VIEW; Schema: postrider; Owner: postrider_owner
---
-
-CREATE VIEW postrider.notification_status AS
- SELECT d.notify_id,
-    d.endpoint AS endpoint_id,
-    d.merchant_id,
-    d.order_no,
-    d.event,
-    (d.class)::integer AS priority,
-    d.status,
-        CASE
-            WHEN ((d.status = 'pending'::text) AND ((e.state = 'disabled'::text) OR (e.forced = 'open'::text) OR (e.paused_until > now()) OR ((e.forced IS NULL) AND (EXISTS ( SELECT
-               FROM postrider.breaker_open b
-              WHERE ((b.endpoint = d.endpoint) AND (b.until > now()))))))) THEN 'held'::text
-            ELSE d.phase
-        END AS phase,
-    COALESCE(d.notify_url, e.url) AS notify_url,
-    COALESCE((l.try)::integer, 0) AS attempts,
-    GREATEST(COALESCE((l.try)::integer, 0), ((d.tried_before + r.retries) + 1)) AS max_attempts,
-    GREATEST((COALESCE((l.try)::integer, 0) - 1), 0) AS retry_count,
-    r.retries AS max_retry,
-    d.next_at AS next_attempt_at,
-    (NULLIF(l.code, 0))::integer AS last_http_code,
-    l.error AS last_error,
-    postrider.response_text(l.outcome, l.response) AS last_response,
-    d.version,
-    d.outbox_at AS created_at,
-    GREATEST(d.outbox_at, l.at, d.ended_at) AS updated_at,
-        CASE
-            WHEN (d.status = 'delivered'::text) THEN d.ended_at
-            ELSE NULL::timestamp with time zone
-        END AS delivered_at,
-    d.reason
-   FROM (((postrider.delivery d
-     LEFT JOIN postrider.endpoint e ON ((e.id = d.endpoint)))
-     LEFT JOIN LATERAL ( SELECT a.try,
-            a.outcome,
-            a.code,
-            a.error,
-            a.response,
-            a.at
-           FROM postrider.attempt a
-          WHERE ((a.endpoint = d.endpoint) AND (a.outbox_id = d.outbox_id))
-          ORDER BY a.try DESC
-         LIMIT 1) l ON (true))
-     CROSS JOIN LATERAL ( SELECT COALESCE(postrider.retry_count(COALESCE(NULLIF(e.retry, ''::text), ( SELECT s.value
-                   FROM postrider.setting s
-                  WHERE (s.key = 'retry.notification'::text)))), 8) AS retries) r);
-
-ALTER TABLE postrider.notification_status OWNER TO postrider_owner;
-
---
--- Name: VIEW notification_status; Type: COMMENT; Schema: postrider; Owner: postrider_owner
---
-
-COMMENT ON VIEW postrider.notification_status IS 'One row per delivery. status: pending, delivered, dead, cancelled. A try under way shows as new or retrying.';
-
---
 -- Name: notification_timeline; Type: VIEW; Schema: postrider; Owner: postrider_owner
 --
 
@@ -10983,30 +11993,6 @@ CREATE TABLE postrider.task_log (
 );
 
 ALTER TABLE postrider.task_log OWNER TO postrider_owner;
-
---
--- Name: webhook; Type: TABLE; Schema: postrider; Owner: postrider_owner
---
-
-CREATE TABLE postrider.webhook (
-    id bigint NOT NULL,
-    channel_no integer NOT NULL,
-    received_at timestamp with time zone NOT NULL,
-    method text NOT NULL,
-    query text DEFAULT ''::text NOT NULL,
-    headers jsonb NOT NULL,
-    body bytea NOT NULL,
-    verdict text NOT NULL,
-    reason text DEFAULT ''::text NOT NULL,
-    items jsonb DEFAULT '[]'::jsonb NOT NULL,
-    state text NOT NULL,
-    result text DEFAULT ''::text NOT NULL,
-    tries integer DEFAULT 0 NOT NULL,
-    payment_id bigint,
-    at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-ALTER TABLE postrider.webhook OWNER TO postrider_owner;
 
 --
 -- Name: order_timeline; Type: VIEW; Schema: postrider; Owner: postrider_owner
@@ -13386,6 +14372,13 @@ REVOKE ALL ON FUNCTION postrider.alert_take(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.alert_take(most integer) TO postrider_dead_letter;
 
 --
+-- Name: FUNCTION alerts_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.alerts_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.alerts_list(who text, a jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION apply_evidence(payment_id bigint, refund_id bigint, source text, evidence jsonb, event_id text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -13587,6 +14580,12 @@ GRANT ALL ON FUNCTION postrider.breaker_force(who text, id bigint, forced text, 
 GRANT ALL ON FUNCTION postrider.breaker_force(who text, id bigint, forced text, reason text) TO postrider_console;
 
 --
+-- Name: FUNCTION bytes_json(bytes bytea); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.bytes_json(bytes bytea) FROM PUBLIC;
+
+--
 -- Name: FUNCTION call_apply(result jsonb, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -13675,6 +14674,12 @@ REVOKE ALL ON FUNCTION postrider.call_follow(c postrider.channel, p postrider.pa
 --
 
 REVOKE ALL ON FUNCTION postrider.call_follow_open(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) FROM PUBLIC;
+
+--
+-- Name: FUNCTION call_json(l postrider.call_log); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_json(l postrider.call_log) FROM PUBLIC;
 
 --
 -- Name: FUNCTION call_put(p postrider.payment, refund_id bigint, operation text, delay interval, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -13818,6 +14823,12 @@ GRANT ALL ON FUNCTION postrider.channel_add(who text, id text, settings jsonb, p
 REVOKE ALL ON FUNCTION postrider.channel_before() FROM PUBLIC;
 
 --
+-- Name: FUNCTION channel_json(c postrider.channel); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_json(c postrider.channel) FROM PUBLIC;
+
+--
 -- Name: FUNCTION channel_locked(id text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -13884,10 +14895,24 @@ REVOKE ALL ON FUNCTION postrider.channel_set(who text, id text, settings jsonb, 
 GRANT ALL ON FUNCTION postrider.channel_set(who text, id text, settings jsonb, parameters jsonb, reason text) TO postrider_console;
 
 --
+-- Name: FUNCTION channel_show(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_show(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.channel_show(who text, a jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION channel_stop(c postrider.channel, e jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.channel_stop(c postrider.channel, e jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION channels_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channels_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.channels_list(who text, a jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION check_invariants(since timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -13948,6 +14973,45 @@ REVOKE ALL ON FUNCTION postrider.currency_exponent(currency text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.dead_close(who text, reason text, filter jsonb, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.dead_close(who text, reason text, filter jsonb, most integer) TO postrider_console;
+
+--
+-- Name: TABLE dead; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT,INSERT,UPDATE ON TABLE postrider.dead TO postrider_scheduler;
+GRANT SELECT ON TABLE postrider.dead TO postrider_dead_letter;
+GRANT SELECT ON TABLE postrider.dead TO postrider_console;
+
+--
+-- Name: COLUMN dead.outbox_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(outbox_id) ON TABLE postrider.dead TO postrider_relay;
+
+--
+-- Name: COLUMN dead.endpoint; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(endpoint) ON TABLE postrider.dead TO postrider_relay;
+
+--
+-- Name: COLUMN dead.tries; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(tries) ON TABLE postrider.dead TO postrider_relay;
+
+--
+-- Name: FUNCTION dead_json(d postrider.dead); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.dead_json(d postrider.dead) FROM PUBLIC;
+
+--
+-- Name: FUNCTION dead_letters_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.dead_letters_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.dead_letters_list(who text, a jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION dead_matching(filter jsonb, before timestamp with time zone, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -14116,6 +15180,12 @@ GRANT SELECT(forced) ON TABLE postrider.endpoint TO postrider_breaker;
 GRANT SELECT(tx) ON TABLE postrider.endpoint TO postrider_breaker;
 
 --
+-- Name: FUNCTION endpoint_json(e postrider.endpoint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_json(e postrider.endpoint) FROM PUBLIC;
+
+--
 -- Name: FUNCTION endpoint_locked(id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -14175,6 +15245,13 @@ GRANT ALL ON FUNCTION postrider.endpoint_set(who text, id bigint, settings jsonb
 
 REVOKE ALL ON FUNCTION postrider.endpoint_switch_off(id bigint, why text, off_after_ms bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.endpoint_switch_off(id bigint, why text, off_after_ms bigint) TO postrider_breaker;
+
+--
+-- Name: FUNCTION endpoints_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoints_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.endpoints_list(who text, a jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION enqueue_notification(merchant_id text, order_no text, event text, payload jsonb, amount_minor bigint, currency text, priority integer, notify_url text, idempotency_key text, status text, version bigint, occurred_at timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -14439,6 +15516,18 @@ REVOKE ALL ON FUNCTION postrider.key_sign(who text, id bigint, signing bytea) FR
 GRANT ALL ON FUNCTION postrider.key_sign(who text, id bigint, signing bytea) TO postrider_console;
 
 --
+-- Name: FUNCTION list_before(a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.list_before(a jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION list_json(items jsonb[], next text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.list_json(items jsonb[], next text) FROM PUBLIC;
+
+--
 -- Name: FUNCTION login_count(key text, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -14478,11 +15567,25 @@ REVOKE ALL ON FUNCTION postrider.merchant_set(who text, id text, settings jsonb,
 GRANT ALL ON FUNCTION postrider.merchant_set(who text, id text, settings jsonb, reason text) TO postrider_console;
 
 --
+-- Name: FUNCTION merchant_show(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.merchant_show(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.merchant_show(who text, a jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION merchant_test(who text, merchant_id text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.merchant_test(who text, merchant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.merchant_test(who text, merchant_id text) TO postrider_console;
+
+--
+-- Name: FUNCTION merchants_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.merchants_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.merchants_list(who text, a jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION minor_of(e jsonb, name text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -14504,10 +15607,213 @@ REVOKE ALL ON FUNCTION postrider.notification_cancel(who text, notify_id uuid, r
 GRANT ALL ON FUNCTION postrider.notification_cancel(who text, notify_id uuid, reason text) TO postrider_console;
 
 --
+-- Name: TABLE attempt; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT INSERT ON TABLE postrider.attempt TO postrider_scheduler;
+
+--
+-- Name: TABLE cancelled; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT INSERT ON TABLE postrider.cancelled TO postrider_relay;
+GRANT SELECT,INSERT,DELETE ON TABLE postrider.cancelled TO postrider_scheduler;
+GRANT SELECT ON TABLE postrider.cancelled TO postrider_console;
+
+--
+-- Name: COLUMN cancelled.outbox_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(outbox_id) ON TABLE postrider.cancelled TO postrider_relay;
+
+--
+-- Name: COLUMN cancelled.endpoint; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(endpoint) ON TABLE postrider.cancelled TO postrider_relay;
+
+--
+-- Name: TABLE job; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT INSERT,DELETE ON TABLE postrider.job TO postrider_relay;
+GRANT SELECT,DELETE,UPDATE ON TABLE postrider.job TO postrider_scheduler;
+GRANT SELECT ON TABLE postrider.job TO postrider_console;
+
+--
+-- Name: COLUMN job.outbox_at; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(outbox_at) ON TABLE postrider.job TO postrider_relay;
+
+--
+-- Name: COLUMN job.outbox_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(outbox_id) ON TABLE postrider.job TO postrider_relay;
+
+--
+-- Name: COLUMN job.endpoint; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(endpoint) ON TABLE postrider.job TO postrider_relay;
+
+--
+-- Name: TABLE outbox; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.outbox TO postrider_scheduler;
+
+--
+-- Name: COLUMN outbox.id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(id) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(id) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.tx; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(tx) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(tx) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.at; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(at) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(at) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.class; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(class) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(class) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.kind; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(kind) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(kind) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.merchant_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(merchant_id) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(merchant_id) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.order_no; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(order_no) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.event; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(event) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(event) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.notify_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(notify_id) ON TABLE postrider.outbox TO postrider_relay;
+GRANT SELECT(notify_id) ON TABLE postrider.outbox TO postrider_console;
+
+--
+-- Name: COLUMN outbox.notify_url; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(notify_url) ON TABLE postrider.outbox TO postrider_relay;
+
+--
+-- Name: COLUMN outbox.cancel_at; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(cancel_at) ON TABLE postrider.outbox TO postrider_relay;
+
+--
+-- Name: COLUMN outbox.cancel_reason; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(cancel_reason) ON TABLE postrider.outbox TO postrider_relay;
+
+--
+-- Name: COLUMN outbox.ref_at; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(ref_at) ON TABLE postrider.outbox TO postrider_relay;
+
+--
+-- Name: COLUMN outbox.ref_id; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(ref_id) ON TABLE postrider.outbox TO postrider_relay;
+
+--
+-- Name: COLUMN outbox.ref_endpoint; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT(ref_endpoint) ON TABLE postrider.outbox TO postrider_relay;
+
+--
+-- Name: TABLE outbox_kept; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.outbox_kept TO postrider_scheduler;
+
+--
+-- Name: TABLE tick; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT,INSERT ON TABLE postrider.tick TO postrider_relay;
+GRANT SELECT ON TABLE postrider.tick TO postrider_scheduler;
+GRANT SELECT ON TABLE postrider.tick TO postrider_console;
+
+--
+-- Name: TABLE setting; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.setting TO postrider_console;
+
+--
+-- Name: TABLE notification_status; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.notification_status TO postrider_app;
+GRANT SELECT ON TABLE postrider.notification_status TO postrider_console;
+
+--
+-- Name: FUNCTION notification_json(n postrider.notification_status); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.notification_json(n postrider.notification_status) FROM PUBLIC;
+
+--
 -- Name: FUNCTION notification_resend(k postrider.http_key, notify_id text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 REVOKE ALL ON FUNCTION postrider.notification_resend(k postrider.http_key, notify_id text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION notification_show(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.notification_show(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.notification_show(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION notifications_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.notifications_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.notifications_list(who text, a jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION notify_endpoint_id(merchant_id text, origin text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -14652,6 +15958,13 @@ GRANT ALL ON FUNCTION postrider.operators_list(who text, a jsonb) TO postrider_c
 REVOKE ALL ON FUNCTION postrider.order_refuse(order_no text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION order_show(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.order_show(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.order_show(who text, a jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION outcome_answer(c postrider.channel, p postrider.payment, k postrider.call, verdict text, e jsonb, ending boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -14668,6 +15981,13 @@ REVOKE ALL ON FUNCTION postrider.outcome_delay(c postrider.channel, p postrider.
 --
 
 REVOKE ALL ON FUNCTION postrider.outcome_step(c postrider.channel, p postrider.payment, k postrider.call, answer text, step text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION overview(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.overview(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.overview(who text, a jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION page_json(found jsonb[], most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -14744,6 +16064,13 @@ REVOKE ALL ON FUNCTION postrider.payment_poll(who text, payment_id bigint, reaso
 GRANT ALL ON FUNCTION postrider.payment_poll(who text, payment_id bigint, reason text) TO postrider_console;
 
 --
+-- Name: FUNCTION payment_show(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_show(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.payment_show(who text, a jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION payment_stands(p postrider.payment, said text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -14766,6 +16093,13 @@ REVOKE ALL ON FUNCTION postrider.payment_to_person(p postrider.payment, why text
 --
 
 REVOKE ALL ON FUNCTION postrider.payment_write(former postrider.payment, p postrider.payment, source text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION payments_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payments_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.payments_list(who text, a jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION payments_purge(log_retention interval, webhook_retention interval, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -15281,6 +16615,13 @@ REVOKE ALL ON FUNCTION postrider.role_rank(role text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.scaled(ms bigint) FROM PUBLIC;
 
 --
+-- Name: FUNCTION search(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.search(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.search(who text, a jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION session_connected(lock_key bigint, pid integer); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -15387,6 +16728,12 @@ REVOKE ALL ON FUNCTION postrider.task_for_difference(difference_id bigint, biz_t
 REVOKE ALL ON FUNCTION postrider.task_held(token uuid) FROM PUBLIC;
 
 --
+-- Name: FUNCTION task_json(t postrider.task); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_json(t postrider.task) FROM PUBLIC;
+
+--
 -- Name: FUNCTION task_key_of(t postrider.task); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -15469,6 +16816,13 @@ REVOKE ALL ON FUNCTION postrider.task_session_open(address text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.task_session_open(address text) TO postrider_compensator;
 
 --
+-- Name: FUNCTION task_show(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_show(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.task_show(who text, a jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION task_verify(t postrider.task, p postrider.payment, retry_in interval); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -15514,6 +16868,13 @@ GRANT ALL ON FUNCTION postrider.tasks_due(OUT due bigint, OUT oldest_s bigint, O
 
 REVOKE ALL ON FUNCTION postrider.tasks_finish(token uuid, result jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.tasks_finish(token uuid, result jsonb) TO postrider_compensator;
+
+--
+-- Name: FUNCTION tasks_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.tasks_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.tasks_list(who text, a jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION tasks_sweep(session uuid, lock_ms bigint, most integer, OUT lost bigint, OUT webhooks bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -15596,6 +16957,12 @@ REVOKE ALL ON FUNCTION postrider.webhook_item(channel_no integer, webhook_id big
 REVOKE ALL ON FUNCTION postrider.webhook_items(channel_no integer, webhook_id bigint, items jsonb, OUT state text, OUT result text) FROM PUBLIC;
 
 --
+-- Name: FUNCTION webhook_json(w postrider.webhook); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.webhook_json(w postrider.webhook) FROM PUBLIC;
+
+--
 -- Name: FUNCTION webhook_raw(webhook_id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -15624,6 +16991,20 @@ REVOKE ALL ON FUNCTION postrider.webhook_redrive_by(who text, webhook_id bigint,
 GRANT ALL ON FUNCTION postrider.webhook_redrive_by(who text, webhook_id bigint, reason text, OUT state text, OUT result text) TO postrider_console;
 
 --
+-- Name: FUNCTION webhook_show(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.webhook_show(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.webhook_show(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION webhooks_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.webhooks_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.webhooks_list(who text, a jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION webhooks_overdue(most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -15636,122 +17017,6 @@ REVOKE ALL ON FUNCTION postrider.webhooks_overdue(most integer) FROM PUBLIC;
 GRANT SELECT ON TABLE postrider.alerts TO postrider_app;
 GRANT SELECT ON TABLE postrider.alerts TO postrider_dead_letter;
 GRANT SELECT ON TABLE postrider.alerts TO postrider_console;
-
---
--- Name: TABLE attempt; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT INSERT ON TABLE postrider.attempt TO postrider_scheduler;
-
---
--- Name: TABLE outbox; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT ON TABLE postrider.outbox TO postrider_scheduler;
-
---
--- Name: COLUMN outbox.id; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(id) ON TABLE postrider.outbox TO postrider_relay;
-GRANT SELECT(id) ON TABLE postrider.outbox TO postrider_console;
-
---
--- Name: COLUMN outbox.tx; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(tx) ON TABLE postrider.outbox TO postrider_relay;
-GRANT SELECT(tx) ON TABLE postrider.outbox TO postrider_console;
-
---
--- Name: COLUMN outbox.at; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(at) ON TABLE postrider.outbox TO postrider_relay;
-GRANT SELECT(at) ON TABLE postrider.outbox TO postrider_console;
-
---
--- Name: COLUMN outbox.class; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(class) ON TABLE postrider.outbox TO postrider_relay;
-GRANT SELECT(class) ON TABLE postrider.outbox TO postrider_console;
-
---
--- Name: COLUMN outbox.kind; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(kind) ON TABLE postrider.outbox TO postrider_relay;
-GRANT SELECT(kind) ON TABLE postrider.outbox TO postrider_console;
-
---
--- Name: COLUMN outbox.merchant_id; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(merchant_id) ON TABLE postrider.outbox TO postrider_relay;
-GRANT SELECT(merchant_id) ON TABLE postrider.outbox TO postrider_console;
-
---
--- Name: COLUMN outbox.order_no; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(order_no) ON TABLE postrider.outbox TO postrider_console;
-
---
--- Name: COLUMN outbox.event; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(event) ON TABLE postrider.outbox TO postrider_relay;
-GRANT SELECT(event) ON TABLE postrider.outbox TO postrider_console;
-
---
--- Name: COLUMN outbox.notify_id; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(notify_id) ON TABLE postrider.outbox TO postrider_relay;
-GRANT SELECT(notify_id) ON TABLE postrider.outbox TO postrider_console;
-
---
--- Name: COLUMN outbox.notify_url; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(notify_url) ON TABLE postrider.outbox TO postrider_relay;
-
---
--- Name: COLUMN outbox.cancel_at; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(cancel_at) ON TABLE postrider.outbox TO postrider_relay;
-
---
--- Name: COLUMN outbox.cancel_reason; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(cancel_reason) ON TABLE postrider.outbox TO postrider_relay;
-
---
--- Name: COLUMN outbox.ref_at; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(ref_at) ON TABLE postrider.outbox TO postrider_relay;
-
---
--- Name: COLUMN outbox.ref_id; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(ref_id) ON TABLE postrider.outbox TO postrider_relay;
-
---
--- Name: COLUMN outbox.ref_endpoint; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(ref_endpoint) ON TABLE postrider.outbox TO postrider_relay;
-
---
--- Name: TABLE outbox_kept; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT ON TABLE postrider.outbox_kept TO postrider_scheduler;
 
 --
 -- Name: TABLE worker; Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -15779,26 +17044,6 @@ GRANT SELECT ON TABLE postrider.call_session TO postrider_console;
 GRANT SELECT ON TABLE postrider.call_shard TO postrider_console;
 
 --
--- Name: TABLE cancelled; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT INSERT ON TABLE postrider.cancelled TO postrider_relay;
-GRANT SELECT,INSERT,DELETE ON TABLE postrider.cancelled TO postrider_scheduler;
-GRANT SELECT ON TABLE postrider.cancelled TO postrider_console;
-
---
--- Name: COLUMN cancelled.outbox_id; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(outbox_id) ON TABLE postrider.cancelled TO postrider_relay;
-
---
--- Name: COLUMN cancelled.endpoint; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(endpoint) ON TABLE postrider.cancelled TO postrider_relay;
-
---
 -- Name: TABLE channels; Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -15814,72 +17059,12 @@ GRANT SELECT ON TABLE postrider.compensation_tasks TO postrider_app;
 GRANT SELECT ON TABLE postrider.compensation_tasks TO postrider_console;
 
 --
--- Name: TABLE dead; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT,INSERT,UPDATE ON TABLE postrider.dead TO postrider_scheduler;
-GRANT SELECT ON TABLE postrider.dead TO postrider_dead_letter;
-GRANT SELECT ON TABLE postrider.dead TO postrider_console;
-
---
--- Name: COLUMN dead.outbox_id; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(outbox_id) ON TABLE postrider.dead TO postrider_relay;
-
---
--- Name: COLUMN dead.endpoint; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(endpoint) ON TABLE postrider.dead TO postrider_relay;
-
---
--- Name: COLUMN dead.tries; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(tries) ON TABLE postrider.dead TO postrider_relay;
-
---
 -- Name: TABLE dead_letters; Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
 GRANT SELECT ON TABLE postrider.dead_letters TO postrider_app;
 GRANT SELECT ON TABLE postrider.dead_letters TO postrider_dead_letter;
 GRANT SELECT ON TABLE postrider.dead_letters TO postrider_console;
-
---
--- Name: TABLE job; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT INSERT,DELETE ON TABLE postrider.job TO postrider_relay;
-GRANT SELECT,DELETE,UPDATE ON TABLE postrider.job TO postrider_scheduler;
-GRANT SELECT ON TABLE postrider.job TO postrider_console;
-
---
--- Name: COLUMN job.outbox_at; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(outbox_at) ON TABLE postrider.job TO postrider_relay;
-
---
--- Name: COLUMN job.outbox_id; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(outbox_id) ON TABLE postrider.job TO postrider_relay;
-
---
--- Name: COLUMN job.endpoint; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT(endpoint) ON TABLE postrider.job TO postrider_relay;
-
---
--- Name: TABLE tick; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT,INSERT ON TABLE postrider.tick TO postrider_relay;
-GRANT SELECT ON TABLE postrider.tick TO postrider_scheduler;
-GRANT SELECT ON TABLE postrider.tick TO postrider_console;
 
 --
 -- Name: TABLE endpoints; Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -15925,19 +17110,6 @@ GRANT SELECT ON TABLE postrider.merchant TO postrider_scheduler;
 --
 
 GRANT SELECT ON TABLE postrider.merchants TO postrider_console;
-
---
--- Name: TABLE setting; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT ON TABLE postrider.setting TO postrider_console;
-
---
--- Name: TABLE notification_status; Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-GRANT SELECT ON TABLE postrider.notification_status TO postrider_app;
-GRANT SELECT ON TABLE postrider.notification_status TO postrider_console;
 
 --
 -- Name: TABLE order_timeline; Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -1,0 +1,4 @@
+-- console.dead_letters_list: dead letters.
+-- $1 text who   $2 text arguments (JSON object)
+-- rows: one, body text (JSON). Errors: PR003, PR009, PR010.
+SELECT postrider.dead_letters_list($1::text, $2::text::jsonb)::text AS body;

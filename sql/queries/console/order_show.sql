@@ -1,0 +1,4 @@
+-- console.order_show: everything of an order on one timeline.
+-- $1 text who   $2 text arguments (JSON object)
+-- rows: one, body text (JSON). Errors: PR003, PR009, PR010.
+SELECT postrider.order_show($1::text, $2::text::jsonb)::text AS body;
