@@ -19,6 +19,7 @@
 #include "cli/operator.h"
 #include "cli/order.h"
 #include "cli/payment.h"
+#include "cli/recon.h"
 #include "cli/submit.h"
 #include "cli/supervise.h"
 #include "cli/tap.h"
@@ -47,6 +48,8 @@ const pr_command_t pr_commands[] = {
     {"order", "everything known of an order, on one timeline", pr_order_main},
     {"task", "what waits for a person: list show resolve close", pr_task_main},
     {"webhook", "what gateways sent: list show redrive", pr_webhook_main},
+    {"recon", "statements of channels against our payments: run list show differences set",
+     pr_recon_main},
     {"key", "keys for HTTP: create revoke list", pr_key_main},
     {"approval", "what takes two people: list show approve reject withdraw", pr_approval_main},
     {"operator", "who may do what: list add set password disable enable tokens token revoke-token",

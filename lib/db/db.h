@@ -145,5 +145,13 @@ PR_CHECK pr_rc_t pr_db_sync_query(pr_db_sync_t *self, const char *sql, const pr_
  * began with pr_db_sync_query("BEGIN") and will end. */
 PR_CHECK pr_rc_t pr_db_sync_script(pr_db_sync_t *self, const char *sql, pr_error_t *error);
 void pr_rows_destroy(pr_rows_t **self);
+/* One COPY table (columns) FROM STDIN of all these rows in Postgres' text format; table and columns
+ * are the program's own words. Gives the number of rows that came. Call it again for the next
+ * batch, in one transaction: so the memory stays that of a batch. */
+PR_CHECK pr_rc_t pr_db_sync_copy(pr_db_sync_t *self, const char *table, const char *columns,
+                                 pr_bytes_t rows, int64_t *count, pr_error_t *error);
+/* Appends one field of such a row, escaped; NULL is written as such. Fields are parted by a tab,
+ * rows end with a newline: the caller's. */
+PR_CHECK pr_rc_t pr_db_copy_field(pr_buffer_t *out, const char *text, size_t len);
 
 #endif

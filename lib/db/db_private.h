@@ -6,8 +6,8 @@
  *   db_connect.c  from nothing to ready: connection string, session settings, prepared statements
  *   db_query.c    the pipeline: queries out, results in, in order
  *   db_params.c   parameters in binary           db_rows.c   results in binary
- * db_error.c    SQLSTATE -> pr_rc_t            db_sync.c   the blocking side, for the command
- * line
+ *   db_error.c    SQLSTATE -> pr_rc_t            db_sync.c   the blocking side, for the command line
+ *   db_copy.c     its COPY
  */
 #ifndef PR_DB_PRIVATE_H
 #define PR_DB_PRIVATE_H
@@ -139,6 +139,9 @@ void pr_conninfo_free(pr_conninfo_t *self);
 /* db_query.c */
 pr_rc_t pr_db_pump(pr_db_t *self, pr_error_t *error); /* PR_AGAIN: the connection is lost */
 void pr_db_fail_pending(pr_db_t *self, const pr_error_t *why);
+
+/* db_sync.c */
+PGconn *pr_db_sync_conn(pr_db_sync_t *self);
 
 /* db_error.c */
 pr_rc_t pr_sqlstate_rc(const char *sqlstate); /* NULL or "": PR_AGAIN */

@@ -14,6 +14,11 @@ struct pr_db_sync_t {
     PGconn *conn;
 };
 
+PGconn *pr_db_sync_conn(pr_db_sync_t *self)
+{
+    return self->conn;
+}
+
 static const char session_sql[] =
     "SELECT pg_catalog.set_config('search_path', '', false),"
     " pg_catalog.set_config('idle_in_transaction_session_timeout', '60s', false),"

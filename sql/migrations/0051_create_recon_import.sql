@@ -39,7 +39,7 @@ $$;
 -- settings ------------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION postrider.recon_settings(channel text) RETURNS postrider.recon_channel
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     s postrider.recon_channel;
 BEGIN

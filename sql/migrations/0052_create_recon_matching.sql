@@ -243,9 +243,9 @@ BEGIN
             ON CONFLICT (payment_id, refund_id) DO UPDATE SET file_id = excluded.file_id, n = excluded.n WHERE m.file_id = ANY (former)
             RETURNING m.n
         )
-        SELECT b.*, k.n IS NOT NULL AS kept, (SELECT count(*) FROM kept) AS n_kept
-        FROM both_sides AS b LEFT JOIN kept AS k ON k.n = b.n
-        WHERE k.n IS NULL OR b.class IS NOT NULL OR b.request_no NOT IN (b.our_no, b.order_no, coalesce(b.our_reference, b.our_no))
+        -- IN: a hash, whatever the planner takes the two for; a join of what it does not know the size of would be one loop in the other
+        SELECT o.* FROM (SELECT b.*, b.n IN (SELECT k.n FROM kept AS k) AS kept, (SELECT count(*) FROM kept) AS n_kept FROM both_sides AS b OFFSET 0) AS o
+        WHERE NOT o.kept OR o.class IS NOT NULL OR o.request_no NOT IN (o.our_no, o.order_no, coalesce(o.our_reference, o.our_no))
         UNION ALL
         -- a row of its own says how many there were when nothing is odd
         SELECT z.*, NULL::boolean, (SELECT count(*) FROM kept) FROM (SELECT 1) AS q LEFT JOIN both_sides AS z ON false
