@@ -196,7 +196,7 @@ static void begin(pr_gate_t *self, const pr_request_t *request, const uint8_t *d
     call->path = path_of(call->target, &call->query);
     call->protocol = protocol_of(call->path);
     pr_buffer_init(&call->headers, 4096);
-    pr_buffer_init(&call->answer, PR_GATE_BODY_MAX);
+    pr_buffer_init(&call->answer, PR_GATE_ANSWER_MAX);
 }
 
 static void end(pr_gate_call_t *call)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define ZONE_MIN (8 * 60)
+#define LINK_MAX_AGE_S 30
 
 static const struct {
     const char *method, *response;
@@ -22,11 +23,13 @@ static const struct {
     {"alipay.trade.refund", "alipay_trade_refund_response", PR_GATE_REFUND},
     {"alipay.trade.fastpay.refund.query", "alipay_trade_fastpay_refund_query_response",
      PR_GATE_QUERY_REFUND},
+    {"alipay.data.dataservice.bill.downloadurl.query",
+     "alipay_data_dataservice_bill_downloadurl_query_response", PR_GATE_STATEMENT},
 };
 
 static bool owns(pr_bytes_t path)
 {
-    return pr_gate_is(path, "/gateway.do");
+    return pr_gate_is(path, "/gateway.do") || pr_gate_is(path, "/alipay/bill");
 }
 
 static void complete(pr_gate_account_t *account)
@@ -53,10 +56,33 @@ static bool authenticate(pr_gate_call_t *call)
     return good;
 }
 
+static pr_gate_result_t read_bill(pr_gate_call_t *call, const json_t *business)
+{
+    const char *type = pr_gate_text(business, "bill_type");
+    return (strcmp(type, "trade") == 0 || strcmp(type, "signcustomer") == 0) &&
+                   pr_gate_day_set(&call->day, type, pr_gate_text(business, "bill_date"), ZONE_MIN)
+               ? PR_GATE_OK
+               : PR_GATE_BAD_REQUEST;
+}
+
+/* The link is the credential. */
+static pr_gate_result_t read_file(pr_gate_call_t *call)
+{
+    char token[256] = "";
+    (void)pr_gate_query_text(call->query, "token", token, sizeof(token));
+    call->operation = PR_GATE_STATEMENT_FILE;
+    return pr_gate_link_open(call, pr_bytes_text(token), ZONE_MIN, LINK_MAX_AGE_S)
+               ? PR_GATE_OK
+               : PR_GATE_BAD_CREDENTIAL;
+}
+
 static pr_gate_result_t read_business(pr_gate_call_t *call, const json_t *business)
 {
     const char *number = pr_gate_text(business, "out_trade_no");
     memcpy(call->currency, "CNY", 4);
+    if (call->operation == PR_GATE_STATEMENT) {
+        return read_bill(call, business);
+    }
     if (!pr_gate_copy(call->request_no, 65, pr_bytes_text(number))) {
         return PR_GATE_BAD_REQUEST;
     }
@@ -86,6 +112,9 @@ static pr_gate_result_t read_business(pr_gate_call_t *call, const json_t *busine
 static pr_gate_result_t read(pr_gate_call_t *call)
 {
     json_error_t why;
+    if (pr_gate_is(call->method, "GET") && pr_gate_is(call->path, "/alipay/bill")) {
+        return read_file(call);
+    }
     if (!pr_gate_is(call->method, "POST") || !pr_gate_read_form(call)) {
         return PR_GATE_BAD_REQUEST;
     }
@@ -167,8 +196,12 @@ static json_t *refund_state(const pr_gate_refund_t *refund)
 
 static json_t *outcome(const pr_gate_call_t *call)
 {
-    char url[96];
+    char url[512];
     switch (call->operation) {
+    case PR_GATE_STATEMENT:
+        pr_gate_link(call, "/alipay/bill?token=", url, sizeof(url));
+        return json_pack("{s:s,s:s,s:s}", "code", "10000", "msg", "Success", "bill_download_url",
+                         url);
     case PR_GATE_CHARGE:
         snprintf(url, sizeof(url), "https://qr.alipay.example/%s", call->order->reference);
         return json_pack("{s:s,s:s,s:s,s:s}", "code", "10000", "msg", "Success", "out_trade_no",
@@ -208,6 +241,9 @@ static json_t *failure(const pr_gate_call_t *call)
 {
     const char *code = errors[call->result].code, *sub_code = errors[call->result].sub_code;
     const char *text = errors[call->result].text;
+    if (call->result == PR_GATE_NOT_FOUND && call->operation == PR_GATE_STATEMENT) {
+        sub_code = "isp.bill_not_exist";
+    }
     if (call->result == PR_GATE_ALREADY_PAID && call->operation == PR_GATE_CLOSE) {
         sub_code = "ACQ.REASON_TRADE_STATUS_INVALID";
     } else if (call->result == PR_GATE_DECLINED) {
@@ -231,8 +267,41 @@ static const char *response_name(const pr_gate_call_t *call)
     return "error_response";
 }
 
+/* A zip of details and summary, with names in GBK, as the real ones. */
+static void write_file(pr_gate_call_t *call)
+{
+    char texts[2][96];
+    const char *names[2];
+    pr_buffer_t gbk_names[2], files[2];
+    bool trade = strcmp(call->day.kind, "trade") == 0;
+    snprintf(texts[0], sizeof(texts[0]), "%s_%s_%s.csv", pr_gate_parameter(call->account, "app_id"),
+             call->day.date, trade ? "业务明细" : "账务明细");
+    snprintf(texts[1], sizeof(texts[1]), "%s_%s_业务明细(汇总).csv",
+             pr_gate_parameter(call->account, "app_id"), call->day.date);
+    for (size_t i = 0; i < PR_COUNT(files); i++) {
+        pr_buffer_init(&files[i], PR_GATE_ANSWER_MAX);
+        pr_buffer_init(&gbk_names[i], 256);
+        pr_gate_to_gbk(pr_bytes_text(texts[i]), &gbk_names[i]);
+        names[i] = pr_buffer_text(&gbk_names[i]);
+    }
+    pr_gate_alipay_bill(call, &files[0], &files[1]);
+    pr_gate_reply_zip(call, names, files, trade ? 2 : 1);
+    for (size_t i = 0; i < PR_COUNT(files); i++) {
+        pr_buffer_free(&files[i]);
+        pr_buffer_free(&gbk_names[i]);
+    }
+}
+
 static void write_answer(pr_gate_call_t *call)
 {
+    if (call->operation == PR_GATE_STATEMENT_FILE) {
+        if (call->result == PR_GATE_OK) {
+            write_file(call);
+        } else {
+            pr_gate_reply(call, 403, json_pack("{s:s}", "error", "link"));
+        }
+        return;
+    }
     char signature[PR_GATE_SIGNATURE_MAX] = "";
     bool gbk = call->result != PR_GATE_OK && call->order && call->order->plan->script.hook_gbk;
     bool failed =

@@ -394,6 +394,17 @@ static int post_script(control_t *call)
                : 400;
 }
 
+static int post_statement(control_t *call)
+{
+    pr_gate_account_t *account = account_of_wish(call);
+    if (!account) {
+        return 404;
+    }
+    return pr_gate_plant(call->gate, account, call->wish, call->error) == PR_OK
+               ? reply(call, json_pack("{s:b}", "ok", 1))
+               : 400;
+}
+
 static int post_do(control_t *call)
 {
     pr_gate_order_t *order = order_of_wish(call);
@@ -535,11 +546,12 @@ static const struct {
     const char *method, *path;
     int (*handle)(control_t *);
 } routes[] = {
-    {"POST", "account", post_account}, {"GET", "accounts", get_accounts},
-    {"POST", "script", post_script},   {"POST", "do", post_do},
-    {"GET", "order", get_order},       {"GET", "ledger", get_ledger},
-    {"GET", "stats", get_stats},       {"GET", "seconds", get_seconds},
-    {"GET", "journal", get_journal},   {"POST", "reset", post_reset},
+    {"POST", "account", post_account},     {"GET", "accounts", get_accounts},
+    {"POST", "script", post_script},       {"POST", "do", post_do},
+    {"GET", "order", get_order},           {"GET", "ledger", get_ledger},
+    {"GET", "stats", get_stats},           {"GET", "seconds", get_seconds},
+    {"GET", "journal", get_journal},       {"POST", "reset", post_reset},
+    {"POST", "statement", post_statement},
 };
 
 int pr_gate_control(pr_gate_t *self, pr_bytes_t method, pr_bytes_t path, pr_bytes_t query,

@@ -115,6 +115,8 @@ void pr_gate_ledger_clear(pr_gate_ledger_t *self)
         account->counts = (pr_gate_counts_t){0};
         memset(account->seconds, 0, PR_GATE_SECONDS * sizeof(account->seconds[0]));
         memset(account->trouble_used, 0, sizeof(account->trouble_used));
+        json_decref(account->plants);
+        account->plants = NULL;
     }
 }
 

@@ -48,6 +48,7 @@ typedef struct {
     int64_t trouble_until_ms; /* INT64_MAX: until changed */
     pr_bucket_t limit;        /* requests above it are throttled */
     pr_gate_counts_t counts;
+    json_t *plants; /* faults of statements by number: gateway_statement.c; NULL: none */
     struct {
         int64_t second;
         uint32_t requests, queries;

@@ -97,6 +97,12 @@ static pr_gate_result_t do_it(pr_gate_t *self, pr_gate_call_t *call, pr_gate_pla
     switch (call->operation) {
     case PR_GATE_TOKEN:
         return PR_GATE_OK;
+    case PR_GATE_STATEMENT:
+    case PR_GATE_STATEMENT_FILE:
+        return pr_gate_has(call->protocol, PR_GATE_EMPTY_STATEMENT) ||
+                       pr_gate_rows(call, NULL, NULL) > 0
+                   ? PR_GATE_OK
+                   : PR_GATE_NOT_FOUND;
     case PR_GATE_CHARGE:
         return pr_gate_charge(self, call, plan);
     case PR_GATE_QUERY_REFUND:
@@ -203,7 +209,8 @@ const pr_gate_fault_t *pr_gate_perform(pr_gate_t *self, pr_gate_call_t *call)
     pr_gate_plan_t *plan = NULL;
     if (call->operation == PR_GATE_CHARGE) {
         plan = plan_of_charge(self, call);
-    } else if (call->operation != PR_GATE_TOKEN) {
+    } else if (call->operation != PR_GATE_TOKEN && call->operation != PR_GATE_STATEMENT &&
+               call->operation != PR_GATE_STATEMENT_FILE) {
         plan = plan_of_question(self, call);
     }
     if (plan) {

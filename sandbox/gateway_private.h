@@ -84,6 +84,12 @@ void pr_gate_record_hook(pr_gate_t *self, const pr_gate_account_t *account, cons
                          const char *request_no, int status, const char *error, const char *judged);
 PR_CHECK pr_rc_t pr_gate_replay(pr_gate_t *self, const char *path, pr_error_t *error);
 
+/* ---- gateway_statement.c ---- */
+/* {"request_no" or "refund_no", "plant", ["date", "currency"]}: a fault of statements. PR_BAD: error
+ * says what is wanted. */
+PR_CHECK pr_rc_t pr_gate_plant(pr_gate_t *self, pr_gate_account_t *account, const json_t *wish,
+                               pr_error_t *error);
+
 /* ---- gateway_control.c ---- */
 /* {"profile", "account", ...}: makes or changes it. PR_BAD: error->text says what is wrong; parts may
  * have been changed. out may be NULL. */

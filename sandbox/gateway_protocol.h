@@ -13,6 +13,7 @@
 #include "sandbox/gateway_ledger.h"
 
 #define PR_GATE_BODY_MAX ((size_t)256 * 1024)
+#define PR_GATE_ANSWER_MAX ((size_t)48 << 20) /* of a statement; other answers are small */
 #define PR_GATE_HEADERS_MAX 12
 #define PR_GATE_FORM_FIELDS_MAX 64
 
@@ -36,6 +37,12 @@ typedef enum {
 
 const char *pr_gate_result_name(pr_gate_result_t result);
 
+/* Which statement: of the protocol's kinds, and of which day in its zone. */
+typedef struct {
+    char kind[32], date[11];
+    int64_t from_us, to_us;
+} pr_gate_day_t;
+
 typedef struct {
     pr_gate_t *gate;
     const pr_gate_ledger_t *ledger;
@@ -55,8 +62,9 @@ typedef struct {
     char currency[8], notify_url[514];
     int64_t amount; /* minor; -1: none */
     char fingerprint[65];
-    bool later;  /* the payer still has to act, even where a charge may end at once */
-    bool search; /* a query that answers with a list */
+    bool later;        /* the payer still has to act, even where a charge may end at once */
+    bool search;       /* a query that answers with a list */
+    pr_gate_day_t day; /* of a statement */
 
     /* what the core made of it */
     pr_gate_result_t result;
@@ -109,14 +117,15 @@ typedef struct {
 
 /* How a gateway behaves where they differ. */
 typedef enum {
-    PR_GATE_SYNC = 1,            /* an order without delay has its end in the answer */
-    PR_GATE_BY_NUMBER = 2,       /* our number is the idempotency: one order for each */
-    PR_GATE_SAVES_ANSWERS = 4,   /* the Idempotency-Key gets the very answer again */
-    PR_GATE_TWO_STEPS = 8,       /* the payer approves, the merchant captures */
-    PR_GATE_REFUSES = 16,        /* what is declined at once leaves no order behind */
-    PR_GATE_FAILED_IS_OPEN = 32, /* a failed order may still be closed */
-    PR_GATE_REFUND_LATER = 64,   /* a refund's end is never in the answer */
-    PR_GATE_TELLS_PAID = 128,    /* a charge of what is paid is refused as such */
+    PR_GATE_SYNC = 1,              /* an order without delay has its end in the answer */
+    PR_GATE_BY_NUMBER = 2,         /* our number is the idempotency: one order for each */
+    PR_GATE_SAVES_ANSWERS = 4,     /* the Idempotency-Key gets the very answer again */
+    PR_GATE_TWO_STEPS = 8,         /* the payer approves, the merchant captures */
+    PR_GATE_REFUSES = 16,          /* what is declined at once leaves no order behind */
+    PR_GATE_FAILED_IS_OPEN = 32,   /* a failed order may still be closed */
+    PR_GATE_REFUND_LATER = 64,     /* a refund's end is never in the answer */
+    PR_GATE_TELLS_PAID = 128,      /* a charge of what is paid is refused as such */
+    PR_GATE_EMPTY_STATEMENT = 256, /* a day without rows has a statement all the same */
 } pr_gate_trait_t;
 
 struct pr_gate_protocol_t {
@@ -202,6 +211,47 @@ void pr_gate_to_gbk(pr_bytes_t text, pr_buffer_t *out);
 void pr_gate_spoil(bool forged, char *signature);
 /* Drops members that are NULL or "": for optional fields. Gives object. */
 json_t *pr_gate_pruned(json_t *object);
+
+/* ---- statements: gateway_statement.c ---- */
+
+/* A row of a statement, as it is said: planted faults are in it. */
+typedef struct {
+    bool is_refund;
+    const char *request_no, *reference, *refund_no, *refund_reference, *currency;
+    const char *state;   /* "succeeded", or what was planted */
+    int64_t amount, fee; /* minor; the fee of a refund is one given back, negative */
+    int64_t at_us;
+    bool is_bad; /* its amount is to be written as none */
+} pr_gate_row_t;
+
+typedef void pr_gate_row_fn(void *ctx, const pr_gate_row_t *row);
+/* The rows of call->account on call->day; how many. each may be NULL. */
+uint64_t pr_gate_rows(const pr_gate_call_t *call, pr_gate_row_fn *each, void *ctx);
+/* False: no day. kind is copied. */
+bool pr_gate_day_set(pr_gate_day_t *self, const char *kind, const char *date, int zone_min);
+/* A link of the sandbox's own address, as this request named it, that ends in a token for call->day. */
+void pr_gate_link(const pr_gate_call_t *call, const char *path, char *out, size_t size);
+/* Opens the token of a link: sets call->day, and call->account when nobody has yet. False: forged, of
+ * another account, or older than max_age_s. */
+bool pr_gate_link_open(pr_gate_call_t *call, pr_bytes_t token, int zone_min, int64_t max_age_s);
+/* An amount in major units, with its sign; or, where that was planted, what nobody can read. */
+#define PR_GATE_ROW_MONEY_MAX (PR_MONEY_TEXT_MAX + 2)
+const char *pr_gate_row_money(const pr_gate_row_t *row, int64_t minor,
+                              char out[PR_GATE_ROW_MONEY_MAX]);
+
+/* The answer is that file: appended to call->answer, as it is, in a gzip, or (several) in a zip. */
+void pr_gate_reply_file(pr_gate_call_t *call, const char *content_type, const pr_buffer_t *file);
+void pr_gate_reply_gzip(pr_gate_call_t *call, const pr_buffer_t *file);
+void pr_gate_reply_zip(pr_gate_call_t *call, const char *const *names, const pr_buffer_t *files,
+                       size_t count);
+void pr_gate_gzip(const pr_buffer_t *file, pr_buffer_t *out);
+
+/* The files, by protocol. What does not fit into out (PR_GATE_ANSWER_MAX) ends it. */
+void pr_gate_wechat_bill(const pr_gate_call_t *call, pr_buffer_t *out);
+void pr_gate_alipay_bill(const pr_gate_call_t *call, pr_buffer_t *details, pr_buffer_t *summary);
+void pr_gate_stripe_report(const pr_gate_call_t *call, pr_buffer_t *out);
+void pr_gate_sandbox_csv(const pr_gate_call_t *call, pr_buffer_t *out);
+void pr_gate_sandbox_camt(const pr_gate_call_t *call, pr_buffer_t *out);
 
 /* Fixed texts of length digits, the same for the same seed and order of calls. */
 void pr_gate_random_text(pr_gate_t *gate, char *out, size_t digits);

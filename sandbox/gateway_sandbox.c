@@ -99,6 +99,16 @@ static pr_gate_result_t read(pr_gate_call_t *call)
         call->operation = PR_GATE_REFUND;
         return read_new(call);
     }
+    if (get && pr_gate_is(call->path, "/gateway/v1/statements")) {
+        char date[16] = "", format[16] = "";
+        (void)pr_gate_query_text(call->query, "date", date, sizeof(date));
+        (void)pr_gate_query_text(call->query, "format", format, sizeof(format));
+        call->operation = PR_GATE_STATEMENT_FILE;
+        return (strcmp(format, "csv") == 0 || strcmp(format, "camt053") == 0) &&
+                       pr_gate_day_set(&call->day, format, date, 0)
+                   ? PR_GATE_OK
+                   : PR_GATE_BAD_REQUEST;
+    }
     if (get && pr_gate_between(call->path, "/gateway/v1/charges/", "", &number)) {
         call->operation = PR_GATE_QUERY;
     } else if (post && pr_gate_between(call->path, "/gateway/v1/charges/", "/close", &number)) {
@@ -192,7 +202,7 @@ static void sign(const pr_gate_account_t *account, pr_bytes_t body, int64_t wall
                  char timestamp[24], char signature[65])
 {
     pr_buffer_t text;
-    pr_buffer_init(&text, PR_GATE_BODY_MAX + 32);
+    pr_buffer_init(&text, PR_GATE_ANSWER_MAX + 32);
     snprintf(timestamp, 24, "%" PRId64, wall_us / 1000000);
     pr_rc_t rc = pr_buffer_printf(&text, "%s.", timestamp);
     rc = rc == PR_OK ? pr_buffer_append(&text, body.data, body.len) : rc;
@@ -202,9 +212,21 @@ static void sign(const pr_gate_account_t *account, pr_bytes_t body, int64_t wall
     pr_buffer_free(&text);
 }
 
+static void write_statement(pr_gate_call_t *call)
+{
+    pr_buffer_t file;
+    bool csv = strcmp(call->day.kind, "csv") == 0;
+    pr_buffer_init(&file, PR_GATE_ANSWER_MAX);
+    (csv ? pr_gate_sandbox_csv : pr_gate_sandbox_camt)(call, &file);
+    pr_gate_reply_file(call, csv ? "text/csv" : "application/xml", &file);
+    pr_buffer_free(&file);
+}
+
 static void write_answer(pr_gate_call_t *call)
 {
-    if (call->result == PR_GATE_OK) {
+    if (call->result == PR_GATE_OK && call->operation == PR_GATE_STATEMENT_FILE) {
+        write_statement(call);
+    } else if (call->result == PR_GATE_OK) {
         pr_gate_reply(call, 200, call->refund ? refund(call->refund) : payment(call->order));
     } else {
         const char *code = errors[call->result].code;

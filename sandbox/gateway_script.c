@@ -51,7 +51,8 @@ bool pr_gate_script_describe(size_t i, const char **usage, const char **help)
 }
 
 static const char *const operation_names[PR_GATE_OPERATIONS] = {
-    "token", "charge", "capture", "query", "refund", "query-refund", "close",
+    "token",        "charge", "capture",   "query",          "refund",
+    "query-refund", "close",  "statement", "statement-file",
 };
 
 const char *pr_gate_operation_name(pr_gate_operation_t operation)

@@ -28,6 +28,8 @@ typedef enum {
     PR_GATE_REFUND,
     PR_GATE_QUERY_REFUND,
     PR_GATE_CLOSE,
+    PR_GATE_STATEMENT,      /* where a day's statement lies */
+    PR_GATE_STATEMENT_FILE, /* the statement */
     PR_GATE_OPERATIONS,
 } pr_gate_operation_t;
 

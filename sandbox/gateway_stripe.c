@@ -9,14 +9,18 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define INTENTS "/v1/payment_intents"
+#define RUNS "/v1/reporting/report_runs"
 
 static bool owns(pr_bytes_t path)
 {
     return pr_gate_is(path, INTENTS) || pr_gate_starts(path, INTENTS "/") ||
-           pr_gate_is(path, "/v1/refunds") || pr_gate_starts(path, "/v1/refunds/");
+           pr_gate_is(path, RUNS) || pr_gate_starts(path, RUNS "/") ||
+           pr_gate_starts(path, "/v1/files/") || pr_gate_is(path, "/v1/refunds") ||
+           pr_gate_starts(path, "/v1/refunds/");
 }
 
 static void complete(pr_gate_account_t *account)
@@ -93,6 +97,62 @@ static pr_gate_result_t read_search(pr_gate_call_t *call)
                : PR_GATE_BAD_REQUEST;
 }
 
+/* ---- reports: their ids say which interval ---- */
+
+static bool read_interval(const char *from, const char *to, pr_gate_day_t *out)
+{
+    char *from_end, *to_end;
+    int64_t from_s = strtoll(from, &from_end, 10), to_s = strtoll(to, &to_end, 10);
+    bool good = from[0] && to[0] && !*from_end && !*to_end && from_s > 0 && to_s > from_s &&
+                to_s < INT64_C(100000000000);
+    *out = (pr_gate_day_t){.kind = "balance", .from_us = from_s * 1000000, .to_us = to_s * 1000000};
+    return good;
+}
+
+static pr_gate_result_t read_report(pr_gate_call_t *call)
+{
+    char type[96] = "", from[24] = "", to[24] = "";
+    (void)field(call, "report_type", type, sizeof(type));
+    (void)field(call, "parameters[interval_start]", from, sizeof(from));
+    (void)field(call, "parameters[interval_end]", to, sizeof(to));
+    call->operation = PR_GATE_STATEMENT;
+    return strncmp(type, "balance_change_from_activity.itemized.", 38) == 0 &&
+                   read_interval(from, to, &call->day)
+               ? PR_GATE_OK
+               : PR_GATE_BAD_REQUEST;
+}
+
+/* "PREFIX_FROM_TO" */
+static pr_gate_result_t read_report_id(pr_gate_call_t *call, pr_bytes_t id, const char *prefix)
+{
+    char text[96];
+    call->repeated = true; /* it is made by now */
+    if (!pr_gate_copy(text, sizeof(text), id) || strncmp(text, prefix, strlen(prefix)) != 0) {
+        return PR_GATE_NOT_FOUND;
+    }
+    char *from = text + strlen(prefix), *to = strchr(from, '_');
+    if (!to) {
+        return PR_GATE_NOT_FOUND;
+    }
+    *to++ = '\0';
+    return read_interval(from, to, &call->day) ? PR_GATE_OK : PR_GATE_NOT_FOUND;
+}
+
+static json_t *report_run(const pr_gate_call_t *call)
+{
+    char id[64], url[400], host[256] = "127.0.0.1";
+    int64_t from_s = call->day.from_us / 1000000, to_s = call->day.to_us / 1000000;
+    (void)pr_gate_copy(host, sizeof(host), pr_gate_header(call, "Host"));
+    snprintf(id, sizeof(id), "frr_%" PRId64 "_%" PRId64, from_s, to_s);
+    snprintf(url, sizeof(url), "http://%s/v1/files/file_%" PRId64 "_%" PRId64 "/contents", host,
+             from_s, to_s);
+    return call->repeated
+               ? json_pack("{s:s,s:s,s:s,s:{s:s}}", "id", id, "object", "reporting.report_run",
+                           "status", "succeeded", "result", "url", url)
+               : json_pack("{s:s,s:s,s:s,s:n}", "id", id, "object", "reporting.report_run",
+                           "status", "pending", "result");
+}
+
 static bool authenticate(pr_gate_call_t *call)
 {
     static const char bearer[] = "Bearer ";
@@ -124,6 +184,17 @@ static pr_gate_result_t read(pr_gate_call_t *call)
     if (post && pr_gate_is(call->path, "/v1/refunds")) {
         call->operation = PR_GATE_REFUND;
         return read_refund(call);
+    }
+    if (post && pr_gate_is(call->path, RUNS)) {
+        return read_report(call);
+    }
+    if (get && pr_gate_between(call->path, RUNS "/", "", &id)) {
+        call->operation = PR_GATE_STATEMENT;
+        return read_report_id(call, id, "frr_");
+    }
+    if (get && pr_gate_between(call->path, "/v1/files/", "/contents", &id)) {
+        call->operation = PR_GATE_STATEMENT_FILE;
+        return read_report_id(call, id, "file_");
     }
     call->operation = PR_GATE_QUERY;
     if (get && pr_gate_is(call->path, INTENTS "/search")) {
@@ -261,6 +332,18 @@ static void write_error(pr_gate_call_t *call)
 static void write_answer(pr_gate_call_t *call)
 {
     bool closed_before = call->operation == PR_GATE_CLOSE && call->repeated;
+    if (call->result == PR_GATE_OK && call->operation == PR_GATE_STATEMENT) {
+        pr_gate_reply(call, 200, report_run(call));
+        return;
+    }
+    if (call->result == PR_GATE_OK && call->operation == PR_GATE_STATEMENT_FILE) {
+        pr_buffer_t file;
+        pr_buffer_init(&file, PR_GATE_ANSWER_MAX);
+        pr_gate_stripe_report(call, &file);
+        pr_gate_reply_file(call, "text/csv", &file);
+        pr_buffer_free(&file);
+        return;
+    }
     if (call->search && (call->result == PR_GATE_OK || call->result == PR_GATE_NOT_FOUND)) {
         pr_gate_reply(call, 200, found(call->order));
     } else if (call->result == PR_GATE_OK && !closed_before) {
@@ -323,7 +406,8 @@ const pr_gate_protocol_t pr_gate_stripe = {
     .name = "stripe",
     .order_prefix = "pi_",
     .refund_prefix = "re_",
-    .traits = PR_GATE_SYNC | PR_GATE_SAVES_ANSWERS | PR_GATE_FAILED_IS_OPEN,
+    .traits =
+        PR_GATE_EMPTY_STATEMENT | PR_GATE_SYNC | PR_GATE_SAVES_ANSWERS | PR_GATE_FAILED_IS_OPEN,
     .unit = PR_MONEY_UNIT_MINOR,
     .exponents = {2, {{"ISK", 2}, {"UGX", 2}}},
     .owns = owns,

@@ -6,12 +6,15 @@
 #include "base/assert.h"
 #include "sandbox/gateway_protocol.h"
 
+#include <openssl/evp.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SKEW_S 300
+#define LINK_MAX_AGE_S 300
 #define ZONE_MIN (8 * 60)
 #define BY_NUMBER "/v3/pay/transactions/out-trade-no/"
 #define REFUNDS "/v3/refund/domestic/refunds"
@@ -112,6 +115,32 @@ static pr_gate_result_t read_refund(pr_gate_call_t *call)
     return PR_GATE_OK;
 }
 
+/* kind: "trade" or "funds", with "-gz" where a gzip is wanted. */
+static pr_gate_result_t read_bill(pr_gate_call_t *call, const char *kind, const char *parameter,
+                                  const char *wanted)
+{
+    char date[16] = "", type[16] = "", tar[8] = "", name[32];
+    (void)pr_gate_query_text(call->query, "bill_date", date, sizeof(date));
+    (void)pr_gate_query_text(call->query, "tar_type", tar, sizeof(tar));
+    bool typed = pr_gate_query_text(call->query, parameter, type, sizeof(type));
+    snprintf(name, sizeof(name), "%s%s", kind, strcmp(tar, "GZIP") == 0 ? "-gz" : "");
+    call->operation = PR_GATE_STATEMENT;
+    return (!typed || strcmp(type, wanted) == 0) &&
+                   pr_gate_day_set(&call->day, name, date, ZONE_MIN)
+               ? PR_GATE_OK
+               : PR_GATE_BAD_REQUEST;
+}
+
+static pr_gate_result_t read_file(pr_gate_call_t *call)
+{
+    char token[256] = "";
+    (void)pr_gate_query_text(call->query, "token", token, sizeof(token));
+    call->operation = PR_GATE_STATEMENT_FILE;
+    return pr_gate_link_open(call, pr_bytes_text(token), ZONE_MIN, LINK_MAX_AGE_S)
+               ? PR_GATE_OK
+               : PR_GATE_BAD_REQUEST;
+}
+
 static pr_gate_result_t read(pr_gate_call_t *call)
 {
     pr_bytes_t number;
@@ -125,6 +154,15 @@ static pr_gate_result_t read(pr_gate_call_t *call)
     }
     if (post && pr_gate_is(call->path, REFUNDS)) {
         return read_refund(call);
+    }
+    if (get && pr_gate_is(call->path, "/v3/bill/tradebill")) {
+        return read_bill(call, "trade", "bill_type", "ALL");
+    }
+    if (get && pr_gate_is(call->path, "/v3/bill/fundflowbill")) {
+        return read_bill(call, "funds", "account_type", "BASIC");
+    }
+    if (get && pr_gate_is(call->path, "/v3/billdownload/file")) {
+        return read_file(call);
     }
     call->operation = PR_GATE_QUERY;
     if (post && pr_gate_between(call->path, BY_NUMBER, "/close", &number)) {
@@ -246,6 +284,11 @@ static void write_error(pr_gate_call_t *call)
                : strcmp(call->code, "risk_refused") == 0     ? "RULE_LIMIT"
                                                              : call->code;
     }
+    if (call->result == PR_GATE_NOT_FOUND &&
+        (call->operation == PR_GATE_STATEMENT || call->operation == PR_GATE_STATEMENT_FILE)) {
+        status = 400;
+        code = "NO_STATEMENT_EXIST";
+    }
     pr_gate_reply(
         call, status,
         json_pack("{s:s,s:s}", "code", code, "message", pr_gate_result_name(call->result)));
@@ -266,11 +309,47 @@ static bool sign(const pr_gate_account_t *account, const char *timestamp, const 
     return done;
 }
 
+/* {hash_type, hash_value of the unpacked file, download_url} */
+static json_t *bill(const pr_gate_call_t *call)
+{
+    char url[512], hash[2 * EVP_MAX_MD_SIZE + 1];
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    unsigned len = 0;
+    pr_buffer_t file;
+    pr_buffer_init(&file, PR_GATE_ANSWER_MAX);
+    pr_gate_wechat_bill(call, &file);
+    int done = EVP_Digest(file.data, file.len, digest, &len, EVP_sha1(), NULL);
+    pr_assert(done == 1);
+    pr_hex(pr_bytes(digest, len), hash);
+    pr_buffer_free(&file);
+    pr_gate_link(call, "/v3/billdownload/file?token=", url, sizeof(url));
+    return json_pack("{s:s,s:s,s:s}", "hash_type", "SHA1", "hash_value", hash, "download_url", url);
+}
+
+static void write_file(pr_gate_call_t *call)
+{
+    pr_buffer_t file;
+    pr_buffer_init(&file, PR_GATE_ANSWER_MAX);
+    pr_gate_wechat_bill(call, &file);
+    if (strstr(call->day.kind, "-gz")) {
+        pr_gate_reply_gzip(call, &file);
+    } else {
+        pr_gate_reply_file(call, "text/plain", &file);
+    }
+    pr_buffer_free(&file);
+}
+
 static void write_answer(pr_gate_call_t *call)
 {
+    if (call->result == PR_GATE_OK && call->operation == PR_GATE_STATEMENT_FILE) {
+        write_file(call); /* not signed, there neither */
+        return;
+    }
     char timestamp[24], nonce[33], signature[PR_GATE_SIGNATURE_MAX], url[128];
     if (call->result != PR_GATE_OK) {
         write_error(call);
+    } else if (call->operation == PR_GATE_STATEMENT) {
+        pr_gate_reply(call, 200, bill(call));
     } else if (call->operation == PR_GATE_CHARGE) {
         snprintf(url, sizeof(url), "weixin://wxpay/bizpayurl?pr=%s", call->order->reference);
         pr_gate_reply(call, 200, json_pack("{s:s}", "code_url", url));

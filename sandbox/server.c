@@ -18,10 +18,10 @@
 
 #define EVENTS 256
 #define READ_BYTES 65536
-#define FILL_BYTES 16384         /* of a long body, made at a time */
-#define OUT_MAX_BYTES (8U << 20) /* an answer of the control API */
-#define PIECES_MAX 32            /* sends in one turn: an endless body must not stop the others */
-#define DRAIN_MS 1000            /* after FIN: until the sender has read the answer and closed */
+#define FILL_BYTES 16384          /* of a long body, made at a time */
+#define OUT_MAX_BYTES (64U << 20) /* a statement; an answer of the control API has 6 MiB */
+#define PIECES_MAX 32             /* sends in one turn: an endless body must not stop the others */
+#define DRAIN_MS 1000             /* after FIN: until the sender has read the answer and closed */
 #define TIMERS_MAX (1U << 20)
 
 typedef enum {

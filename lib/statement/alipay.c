@@ -51,7 +51,7 @@ static pr_rc_t claim(pr_statement_reader_t *self, const char *note, const char *
         self->raw = pr_bytes_text(note);
         return pr_emit_bad(self, "sum", "a total that is no number");
     }
-    pr_claim_said(self, rows, count);
+    pr_claim_said_count(self, rows, count);
     pr_claim_said(self, sum, amount);
     return PR_OK;
 }
@@ -163,7 +163,7 @@ static pr_rc_t summary_count(pr_statement_reader_t *self, const char *text, cons
         return pr_emit_bad(self, "sum", "a total that is no number");
     for (; *text; text++)
         value = value * 10 + (*text - '0');
-    pr_claim_said(self, name, value);
+    pr_claim_said_count(self, name, value);
     return PR_OK;
 }
 

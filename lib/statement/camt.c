@@ -232,7 +232,7 @@ static void said_count(pr_camt_t *self, const char *name)
         return; /* says nothing that could be proved */
     for (const char *at = self->text; *at; at++)
         value = value * 10 + (*at - '0');
-    pr_claim_said(self->statement, name, value);
+    pr_claim_said_count(self->statement, name, value);
 }
 
 static void said_sum(pr_camt_t *self, const char *name)

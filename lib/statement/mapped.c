@@ -210,12 +210,21 @@ static const char *total_at(const pr_statement_reader_t *self, uint32_t place)
     return place > 0 && place <= row_->count ? row_->at[place - 1] : "";
 }
 
+/* That of rows without one, or that of the first row; "": not one was read, there is nothing to prove. */
+static const char *total_currency(const pr_statement_reader_t *self)
+{
+    const char *currency = self->spec->currency;
+    return currency && currency[0]      ? currency
+           : self->totals.sum_count > 0 ? self->totals.sums[0].currency
+                                        : "";
+}
+
 static pr_rc_t totals(pr_statement_reader_t *self)
 {
     const pr_statement_csv_t *csv = self->table->csv;
     const char *count = total_at(self, csv->totals.count);
     const char *amount = total_at(self, csv->totals.amount);
-    const char *currency = self->spec->currency ? self->spec->currency : "";
+    const char *currency = total_currency(self);
     int64_t sum = 0, rows = 0;
     self->table->ended = true;
     if (csv->totals.count > 0) {
@@ -224,9 +233,9 @@ static pr_rc_t totals(pr_statement_reader_t *self)
             return pr_emit_bad(self, "sum", "the row count is no number");
         for (; *count; count++)
             rows = rows * 10 + (*count - '0');
-        pr_claim_said(self, rows_claim, rows);
+        pr_claim_said_count(self, rows_claim, rows);
     }
-    if (csv->totals.amount > 0) {
+    if (csv->totals.amount > 0 && currency[0]) {
         const char *why =
             pr_value_amount(self->spec, amount, csv->unit ? csv->unit : PR_MONEY_UNIT_MAJOR,
                             csv->decimal ? csv->decimal : '.', currency, &sum);

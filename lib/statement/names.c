@@ -27,7 +27,7 @@ static const char *const states[PR_STATEMENT_STATES] = {
     [PR_STATEMENT_UNKNOWN] = "UNKNOWN",
 };
 
-static const char *const proofs[] = {"", "not_given", "proved", "differs"};
+static const char *const proofs[] = {"", "not_given", "proved", "differs", "open"};
 
 /* The name at place at; "none" outside. */
 static const char *name_of(const char *const *names, size_t count, int at)

@@ -213,34 +213,56 @@ void pr_claim_said(pr_statement_reader_t *self, const char *name, int64_t value)
     claim->want = add(claim->want, value);
 }
 
+void pr_claim_said_count(pr_statement_reader_t *self, const char *name, int64_t value)
+{
+    pr_claim_said(self, name, value);
+    pr_claim_t *claim = claim_named(self, name);
+    if (claim)
+        claim->is_count = true;
+}
+
 void pr_claim_add(pr_statement_reader_t *self, const char *name, int64_t value)
 {
     pr_claim_t *claim = claim_named(self, name);
-    if (!claim)
-        return;
-    claim->counted = true;
-    claim->have = add(claim->have, value);
+    if (claim)
+        claim->have = add(claim->have, value);
 }
 
-/* What the file says is wanted even of rows that never came: nothing read is 0. */
+/* A bad row is in the file's own counts and sums, and in none of ours: a count that lacks no more rows
+ * than are bad, and any sum, may be right. */
+static bool may_agree(const pr_claim_t *claim, uint64_t bad)
+{
+    int64_t missing = claim->is_count ? claim->want - claim->have : 0;
+    return bad > 0 && missing >= 0 && (uint64_t)missing <= bad;
+}
+
+static pr_statement_proof_t proof_of(const pr_claim_t *claim, uint64_t bad)
+{
+    return !claim->said                 ? PR_STATEMENT_NOT_GIVEN
+           : claim->want == claim->have ? PR_STATEMENT_PROVED
+           : may_agree(claim, bad)      ? PR_STATEMENT_OPEN
+                                        : PR_STATEMENT_DIFFERS;
+}
+
+/* The worst of all claims; nothing read is 0. */
 static void prove(pr_statement_reader_t *self)
 {
+    static const uint8_t weight[] = {[PR_STATEMENT_NOT_GIVEN] = 0,
+                                     [PR_STATEMENT_PROVED] = 1,
+                                     [PR_STATEMENT_OPEN] = 2,
+                                     [PR_STATEMENT_DIFFERS] = 3};
     pr_statement_totals_t *totals = &self->totals;
     totals->proof = PR_STATEMENT_NOT_GIVEN;
     for (size_t i = 0; i < self->claim_count; i++) {
         const pr_claim_t *claim = &self->claims[i];
-        if (!claim->said)
+        pr_statement_proof_t proof = proof_of(claim, totals->bad);
+        if (weight[proof] <= weight[totals->proof])
             continue;
-        if (claim->want == claim->have) {
-            if (totals->proof == PR_STATEMENT_NOT_GIVEN)
-                totals->proof = PR_STATEMENT_PROVED;
-            continue;
-        }
-        if (totals->proof != PR_STATEMENT_DIFFERS)
+        totals->proof = proof;
+        if (proof == PR_STATEMENT_OPEN || proof == PR_STATEMENT_DIFFERS)
             (void)snprintf(totals->difference, sizeof totals->difference,
                            "%s: %" PRId64 " said, %" PRId64 " read", claim->name, claim->want,
                            claim->have);
-        totals->proof = PR_STATEMENT_DIFFERS;
     }
 }
 

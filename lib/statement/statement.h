@@ -112,6 +112,7 @@ typedef enum {
     PR_STATEMENT_NOT_GIVEN = 1, /* the file says nothing about itself */
     PR_STATEMENT_PROVED,        /* all that it says agrees with what was read */
     PR_STATEMENT_DIFFERS,       /* it does not: difference says what */
+    PR_STATEMENT_OPEN, /* sums differ, but there are bad rows, and with them the counts agree */
 } pr_statement_proof_t;
 
 #define PR_STATEMENT_SUMS_MAX 32

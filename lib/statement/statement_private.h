@@ -31,7 +31,7 @@ typedef struct pr_camt_t pr_camt_t;
 /* What the file says of itself, and what was read, side by side: sums in the minor unit, or counts. */
 typedef struct {
     const char *name; /* static; for people */
-    bool said, counted;
+    bool said, is_count;
     int64_t want, have;
 } pr_claim_t;
 
@@ -69,6 +69,7 @@ pr_rc_t pr_emit(pr_statement_reader_t *self, const pr_statement_record_t *record
 pr_rc_t pr_emit_bad(pr_statement_reader_t *self, const char *reason, const char *detail);
 /* What the file says, and what adds up to it; by name, the same name is the same claim. */
 void pr_claim_said(pr_statement_reader_t *self, const char *name, int64_t value);
+void pr_claim_said_count(pr_statement_reader_t *self, const char *name, int64_t value);
 void pr_claim_add(pr_statement_reader_t *self, const char *name, int64_t value);
 /* The unpacked bytes of one file after another. */
 pr_rc_t pr_plain_open(pr_statement_reader_t *self, const char *entry);

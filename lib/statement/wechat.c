@@ -57,7 +57,10 @@ static pr_rc_t read_totals(pr_statement_reader_t *self, const total_t *totals, s
                                    : pr_value_amount(self->spec, text, PR_MONEY_UNIT_MAJOR, '.',
                                                      "CNY", &value) != NULL)
                 return pr_emit_bad(self, "sum", "a total that is no number");
-            pr_claim_said(self, totals[j].claim, totals[j].is_count ? number_of(text) : value);
+            if (totals[j].is_count)
+                pr_claim_said_count(self, totals[j].claim, number_of(text));
+            else
+                pr_claim_said(self, totals[j].claim, value);
         }
     }
     return PR_OK;

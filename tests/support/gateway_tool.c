@@ -7,6 +7,9 @@
  *   "judge": {"operation", "http", "headers", "body"}  -> evidence
  *   "read":  {"headers", "body"}                       -> {"verdict", "reason", "items": [evidence]}
  *   "sign":  {"headers", "body"}                       -> {"signature"}
+ *   "request":   {"statement", "date", "target"}       -> {"request"}, for facts.request
+ *   "link":      {"statement", "base_url", "url"}      -> {"origin", "target"}
+ *   "statement": {"statement", "body"}                 -> {"records", "bad", "proof", "sha1"}
  * Bodies are hex. What is refused gives {"error"}.
  */
 #include "base/alloc.h"
@@ -146,14 +149,15 @@ static void set_amount(json_t *out, const char *name, const pr_amount_t *amount)
 static json_t *evidence(const pr_evidence_t *e)
 {
     json_t *out = json_pack(
-        "{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:I}", "object",
-        pr_object_name(e->object), "status", pr_status_name(e->status), "action",
+        "{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:I}",
+        "object", pr_object_name(e->object), "status", pr_status_name(e->status), "action",
         pr_action_name(e->action), "follow_up", pr_follow_up_name(e->follow_up), "reason",
         e->reason, "native", e->native, "account", e->account, "request_no", e->request_no,
         "reference", e->reference, "refund_no", e->refund_no, "refund_reference",
         e->refund_reference, "currency", e->currency, "code", e->failure_code, "message",
-        e->failure_message, "token", e->token, "flaw", e->flaw ? e->flaw : "", "final",
-        (int)e->final, "retry_after_ms", (json_int_t)e->retry_after_ms);
+        e->failure_message, "token", e->token, "next_action", e->next_action, "digest", e->digest,
+        "flaw", e->flaw ? e->flaw : "", "final", (int)e->final, "retry_after_ms",
+        (json_int_t)e->retry_after_ms);
     set_amount(out, "amount", &e->amount);
     set_amount(out, "captured", &e->captured_total);
     set_amount(out, "refunded", &e->refunded_total);
@@ -217,12 +221,100 @@ static json_t *sign(call_t *self)
     return answer;
 }
 
+/* ---- statements ---- */
+
+static const pr_profile_statement_t *statement_of(const call_t *self)
+{
+    const pr_profile_statement_t *statement = NULL;
+    const char *name = text_of(self->ask, "statement");
+    for (size_t i = 0; name && (statement = pr_profile_statement(self->profile, i)); i++)
+        if (strcmp(statement->name, name) == 0)
+            return statement;
+    return NULL;
+}
+
+static json_t *statement_request(call_t *self)
+{
+    pr_buffer_t out;
+    pr_buffer_init(&out, 65536);
+    const pr_profile_statement_t *statement = statement_of(self);
+    const char *target = text_of(self->ask, "target");
+    json_t *answer =
+        statement && pr_profile_statement_request(statement, text_of(self->ask, "date"),
+                                                  target ? target : "", &out) == PR_OK
+            ? json_pack("{s:s}", "request", pr_buffer_text(&out))
+            : refusal("no such statement, or no day");
+    pr_buffer_free(&out);
+    return answer;
+}
+
+static json_t *statement_link(call_t *self)
+{
+    pr_error_t error = {.text = "no such statement"};
+    pr_statement_link_t link;
+    const pr_profile_statement_t *statement = statement_of(self);
+    return statement && pr_profile_statement_link(statement, text_of(self->ask, "base_url"),
+                                                  text_of(self->ask, "url"), &link, &error) == PR_OK
+               ? json_pack("{s:s,s:s}", "origin", link.origin, "target", link.target)
+               : refusal(error.text);
+}
+
+static pr_rc_t take_record(void *ctx, const pr_statement_record_t *r)
+{
+    json_array_append_new(
+        json_object_get(ctx, "records"),
+        json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:I}", "kind", pr_statement_kind_name(r->kind),
+                  "state", pr_statement_state_name(r->state), "reference", r->reference,
+                  "request_no", r->request_no, "refund_reference", r->refund_reference, "refund_no",
+                  r->refund_no, "currency", r->currency, "amount", (json_int_t)r->amount_minor,
+                  "occurred_us", (json_int_t)r->occurred_us));
+    return PR_OK;
+}
+
+static pr_rc_t take_bad(void *ctx, const pr_statement_bad_t *bad)
+{
+    json_array_append_new(json_object_get(ctx, "bad"), json_string(bad->reason));
+    return PR_OK;
+}
+
+static json_t *read_statement(call_t *self)
+{
+    pr_error_t error = {.text = "no such statement"};
+    pr_statement_totals_t totals;
+    pr_statement_reader_t *reader = NULL;
+    const pr_profile_statement_t *statement = statement_of(self);
+    json_t *out = json_pack("{s:[],s:[]}", "records", "bad");
+    const pr_statement_sink_t sink = {take_record, take_bad, out};
+    pr_rc_t rc =
+        statement ? pr_statement_new(&statement->spec, NULL, &sink, &reader, &error) : PR_BAD;
+    if (rc == PR_OK)
+        rc = pr_statement_push(reader, pr_bytes(self->body, self->body_len), &error);
+    if (reader) {
+        pr_rc_t end = pr_statement_finish(reader, &totals, &error);
+        rc = rc == PR_OK ? end : rc;
+        json_object_set_new(out, "proof", json_string(pr_statement_proof_name(totals.proof)));
+        json_object_set_new(out, "difference", json_string(totals.difference));
+        json_object_set_new(out, "sha1", json_string(totals.plain_sha1));
+    }
+    pr_statement_destroy(&reader);
+    if (rc == PR_OK)
+        return out;
+    json_decref(out);
+    return refusal(error.text);
+}
+
 static json_t *answer(call_t *self)
 {
     static const struct {
         const char *name;
         json_t *(*run)(call_t *self);
-    } commands[] = {{"build", build}, {"judge", judge}, {"read", read_webhook}, {"sign", sign}};
+    } commands[] = {{"build", build},
+                    {"judge", judge},
+                    {"read", read_webhook},
+                    {"sign", sign},
+                    {"request", statement_request},
+                    {"link", statement_link},
+                    {"statement", read_statement}};
     const char *name = text_of(self->ask, "do");
     json_t *failed = load(self);
     if (failed)
@@ -232,7 +324,7 @@ static json_t *answer(call_t *self)
     for (size_t i = 0; name && i < PR_COUNT(commands); i++)
         if (strcmp(name, commands[i].name) == 0)
             return commands[i].run(self);
-    return refusal("build, judge, read or sign is wanted");
+    return refusal("no such command");
 }
 
 int main(void)

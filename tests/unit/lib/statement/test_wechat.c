@@ -127,7 +127,7 @@ Test(statement_wechat, rows_that_cannot_be_read_are_named_and_the_rest_is_read)
         "8 BAD amount (negative): `2026-11-29 12:00:00,`42,`A,`SUCCESS,`CNY,`-1.00\n"
         "9 BAD charset (): `2026-11-29 12:00:00,`42,`\xef\xbf\xbd,`SUCCESS,`CNY,`1.00\n"
         "10 payment SUCCEEDED SUCCESS ref=43 no=B rref= rno= CNY 100 fee=- 2026-11-29T04:00:05Z\n"
-        "rows 9 bad 8 differs rows: 9 said, 1 read\n");
+        "rows 9 bad 8 open rows: 9 said, 1 read\n");
 }
 
 Test(statement_wechat, a_day_without_trades_is_a_file_all_the_same)
