@@ -105,6 +105,16 @@ function(pr_program name)
   endif()
 endfunction()
 
+# The files of a web application in a program's library: pr_assets[] (cmake/embed_files.py).
+function(pr_embed_files target root)
+  set(out ${CMAKE_BINARY_DIR}/embedded/${target}.c)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${root}/*)
+  add_custom_command(OUTPUT ${out}
+    COMMAND python3 ${CMAKE_SOURCE_DIR}/cmake/embed_files.py ${CMAKE_SOURCE_DIR}/${root} ${out}
+    DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/embed_files.py VERBATIM)
+  target_sources(${target} PRIVATE ${out})
+endfunction()
+
 # Every tests/unit/**/test_*.c is one Criterion program, linked with everything it may want.
 function(pr_unit_tests root)
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${root}/test_*.c)

@@ -99,7 +99,11 @@ static pr_rc_t start(pr_actor_t *actor, void **io, pr_error_t *error)
     open_pool(self, config);
     pr_loop_add_timer(loop, pr_loop_now_ms(loop), CHANNELS_MS, ingress_channels_ask, self);
     pr_loop_add_timer(loop, pr_loop_now_ms(loop) + PURGE_MS, PURGE_MS, purge, self);
-    const pr_front_options_t options = {actor, "ingress", ingress_on_head, ingress_on_whole, self};
+    const pr_front_options_t options = {.actor = actor,
+                                        .section = "ingress",
+                                        .head = ingress_on_head,
+                                        .whole = ingress_on_whole,
+                                        .arg = self};
     return pr_front_new(&options, &self->front, error);
 }
 

@@ -167,6 +167,8 @@ static pr_rc_t take_config(pr_front_t *self, pr_error_t *error)
     self->httpd_options.head = self->options.head;
     self->httpd_options.whole = self->options.whole;
     self->httpd_options.arg = self->options.arg;
+    self->httpd_options.always = self->options.always;
+    self->httpd_options.always_count = self->options.always_count;
     return PR_OK;
 }
 

@@ -20,6 +20,8 @@ typedef struct {
     const char *section;               /* "ingress"; static */
     pr_httpd_request_fn *head, *whole; /* as in pr_httpd_options_t */
     void *arg;
+    const pr_header_t *always; /* headers of every reply; borrowed */
+    size_t always_count;
 } pr_front_options_t;
 
 /* Listens, or says in the log each second why not. PR_BAD: a setting cannot be used; *out is NULL

@@ -62,6 +62,8 @@ typedef struct {
     size_t body_memory_bytes; /* of all bodies together */
     int max_connections, max_per_address;
     int64_t header_ms, body_ms, send_ms, idle_ms;
+    const pr_header_t *always; /* headers of every reply of ours; borrowed */
+    size_t always_count;
     const pr_allow_list_t *trusted; /* proxies whose X-Forwarded-For is believed; borrowed */
     pr_httpd_request_fn *head, *whole;
     void *arg;

@@ -259,6 +259,9 @@ void pr_httpd_reply(pr_httpd_request_t *self, const pr_httpd_reply_t *reply)
         add_header(self->response, "Content-Type", reply->content_type);
     add_header(self->response, "Cache-Control", reply->caching ? reply->caching : "no-store");
     add_header(self->response, "X-Content-Type-Options", "nosniff");
+    const pr_httpd_options_t *options = &self->owner->options;
+    for (size_t i = 0; i < options->always_count; i++)
+        add_header(self->response, options->always[i].name, options->always[i].value);
     for (size_t i = 0; i < reply->header_count; i++)
         add_header(self->response, reply->headers[i].name, reply->headers[i].value);
     if (reply->close || self->owner->draining)

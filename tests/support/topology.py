@@ -39,6 +39,7 @@ SETTINGS = {
     "http.allow_plain": "true",
     "http.allow_addresses": "127.0.0.0/8",
     "ingress.listen": "127.0.0.1:0",  # many run at once
+    "console.listen": "127.0.0.1:0",
 }
 PATIENCE_S = 30.0  # for what takes milliseconds on a machine that has nothing else to do; wait_for() multiplies it
 

@@ -80,3 +80,12 @@ Test(route, a_parameter_has_its_size)
     pr_route_find(rows, PR_COUNT(rows), sizeof rows[0], "GET", pr_bytes_text(path), &match);
     cr_expect_eq(match.result, PR_ROUTE_UNKNOWN);
 }
+
+Test(route, names_of_parameters)
+{
+    char names[PR_ROUTE_PARAMETERS_MAX][PR_ROUTE_NAME_BYTES];
+    cr_expect_eq(pr_route_names("/healthz", names), 0);
+    cr_expect_eq(pr_route_names("/m/{merchant_id}/o/{order_no}", names), 2);
+    cr_expect_str_eq(names[0], "merchant_id");
+    cr_expect_str_eq(names[1], "order_no");
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The actor's life.
+ */
+#include "actors/console/console_io.h"
+
+#include "actor/master_key.h"
+#include "actors/console/console_private.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "sql/console.h"
+#include "sql/migrations.h"
+
+#define STATEMENT_TIMEOUT_MS 10000
+#define LIVE_MS 500
+#define LIVE_MAX_BYTES ((size_t)1024 * 1024)
+#define LIMITER_KEYS_MAX 65536
+#define TRIES_PER_S 5 /* hashes: a fifth of this thread at most */
+#define TRIES_AT_ONCE 20
+
+/* ---- life ---- */
+
+static void on_ready(void *arg)
+{
+    const console_t *self = arg;
+    pr_actor_ready(self->actor); /* the first time; later it is so already */
+}
+
+static void open_pool(console_t *self, const pr_config_t *config)
+{
+    const pr_db_options_t options = {
+        .url = pr_config_text(config, "database.url"),
+        .application_name = "postrider console",
+        .role = "postrider_console",
+        .index_plans = true,
+        .statement_timeout_ms = STATEMENT_TIMEOUT_MS,
+        .statements = pr_sql_console,
+        .nstatements = PR_SQL_CONSOLE_COUNT,
+        .schema_version = pr_migrations_count,
+        .on_ready = on_ready,
+        .arg = self,
+    };
+    self->pool = pr_pool_new(self->actor, &options,
+                             (int)pr_config_int(config, "console.database_connections"));
+}
+
+static pr_rc_t take_config(console_t *self, const pr_config_t *config, pr_error_t *error)
+{
+    const char *master = pr_config_text(config, "master_key_file");
+    self->secure = pr_config_bool(config, "console.behind_tls") ||
+                   pr_config_text(config, "console.certificate")[0] != '\0';
+    self->idle_s = pr_config_duration_ms(config, "console.session_idle") / 1000;
+    self->absolute_s = pr_config_duration_ms(config, "console.session_max") / 1000;
+    self->tries = pr_limiter_new(TRIES_PER_S, TRIES_AT_ONCE, LIMITER_KEYS_MAX, pr_random_u64());
+    pr_buffer_init(&self->live, LIVE_MAX_BYTES);
+    console_set_headers(self);
+    pr_rc_t rc =
+        pr_front_networks(config, "console.metrics_networks", &self->metrics_networks, error);
+    if (rc == PR_OK && master[0] != '\0') {
+        rc = pr_master_key_load(master, &self->master, error);
+        self->has_master = rc == PR_OK;
+    }
+    return rc;
+}
+
+static pr_rc_t start(pr_actor_t *actor, void **io, pr_error_t *error)
+{
+    const pr_config_t *config = pr_actor_config(actor);
+    pr_loop_t *loop = pr_actor_loop(actor);
+    int64_t now_ms = pr_loop_now_ms(loop);
+    console_t *self = PR_NEW(console_t);
+    *io = self;
+    self->actor = actor;
+    pr_rc_t rc = take_config(self, config, error);
+    if (rc != PR_OK)
+        return rc;
+    open_pool(self, config);
+    self->live_timer = pr_loop_add_timer(loop, now_ms + LIVE_MS, LIVE_MS, console_live_tick, self);
+    const pr_front_options_t options = {.actor = actor,
+                                        .section = "console",
+                                        .head = console_on_head,
+                                        .whole = console_on_whole,
+                                        .always = self->always,
+                                        .always_count = self->always_count,
+                                        .arg = self};
+    return pr_front_new(&options, &self->front, error);
+}
+
+static void drain(void *io, int64_t now_ms)
+{
+    (void)now_ms;
+    console_t *self = io;
+    pr_front_drain(self->front);
+    console_live_give_up(self);
+}
+
+static bool drained(void *io)
+{
+    const console_t *self = io;
+    return pr_front_drained(self->front);
+}
+
+/* First who may still answer a request, last who carries answers. */
+static void stop(void **io)
+{
+    console_t *self = *io;
+    *io = NULL;
+    if (!self)
+        return;
+    self->stopping = true;
+    console_live_give_up(self);
+    pr_pool_destroy(&self->pool);
+    pr_front_destroy(&self->front);
+    pr_limiter_destroy(&self->tries);
+    pr_master_key_wipe(&self->master);
+    pr_buffer_free(&self->live);
+    pr_free(self);
+}
+
+const pr_actor_spec_t pr_console_spec = {
+    .name = "console",
+    .summary = "The operators' door: web console, operations API, /metrics.",
+    .start = start,
+    .drain = drain,
+    .drained = drained,
+    .stop = stop,
+};

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queue of everything that waits for a person, and its resolutions.
+import {get, may, post} from "../api.js";
+import {h, replace, say} from "../dom.js";
+import {ask, REASON} from "../form.js";
+import {age, duration, money, number, state, time} from "../format.js";
+import {list} from "../table.js";
+
+const KINDS = ["payment", "refund", "task", "difference", "quarantine", "dead", "channel", "endpoint"];
+
+export const exceptions = {path: "exceptions", title: "Exceptions", menu: "Exceptions", show};
+
+function title(item) {
+  const link = item.order_no && item.merchant_id ? `#/orders/${encodeURIComponent(item.merchant_id)}/${encodeURIComponent(item.order_no)}` : null;
+  return [link ? h("a", {href: link}, item.title || item.order_no) : item.title || item.id, h("div", {class: "hint"}, item.reason)];
+}
+
+// What a resolution wants beside a reason.
+function fieldsOf(action) {
+  const evidence = {name: "evidence", label: "Evidence (JSON)", type: "json", hint: "What shows that it is so: a statement, the channel's answer."};
+  if (["succeeded", "failed", "cancelled", "refunded"].includes(action.action)) return [evidence, REASON];
+  if (action.action === "resume") return [{name: "evidence", label: "Test call (JSON)", type: "json", hint: "For a stopped channel: what came of a test call."}, REASON];
+  return [REASON];
+}
+
+function tell(result) {
+  const waits = result.results.filter((one) => one.approval_id);
+  if (result.refused > 0) say(result.results.filter((one) => !one.ok).map((one) => `${one.id}: ${one.error || one.says}`).join("; "), "bad");
+  else if (waits.length > 0) say(`Asked for: approval ${waits.map((one) => one.approval_id).join(", ")} waits for another person.`);
+  else say(result.done === 1 ? result.results[0].says || "Done." : `${result.done} done.`);
+}
+
+// One resolution of one or many of the same kind: tried dry first, so that its count and what would be refused are seen.
+export async function resolve(kind, ids, action, done) {
+  const arguments_ = (values) => ({kind, ids, action: action.action, reason: values.reason,
+    ...(values.evidence ? {detail: action.action === "resume" ? {test: values.evidence} : values.evidence} : {})});
+  const outcome = h("p", {class: "status", role: "status"});
+  const result = await ask({
+    title: `${action.says || action.action}: ${ids.length === 1 ? ids[0] : ids.length + " of kind " + kind}`,
+    about: [action.four_eyes && h("p", {}, "It takes two: another person with the role approver has to approve it."), outcome],
+    fields: fieldsOf(action),
+    button: action.four_eyes ? "Ask for approval" : "Do it",
+    danger: action.action === "close",
+    act: async (values) => {
+      const dry = await post("/api/exceptions/resolve", {...arguments_(values), dry_run: true});
+      if (dry.refused > 0 && dry.done === 0) throw new Error(dry.results[0].error || "It is refused.");
+      if (ids.length > 1 && outcome.textContent === "") {
+        replace(outcome, `${dry.done} of ${dry.count} can be done, ${dry.refused} would be refused. Press again to go on.`);
+        throw new Error("Nothing was done yet.");
+      }
+      return post("/api/exceptions/resolve", arguments_(values));
+    },
+  });
+  if (result) {
+    tell(result);
+    done();
+  }
+}
+
+function buttons(item, done) {
+  if (item.approval) {
+    return h("a", {href: "#/approvals/" + item.approval.id}, `approval ${item.approval.id} waits, asked by ${item.approval.asked_by}`);
+  }
+  return h("div", {class: "buttons"}, (item.actions || []).filter((action) => may(action.role || "operator")).map((action) =>
+    h("button", {onclick: () => resolve(item.kind, [item.id], action, done)}, action.action + (action.four_eyes ? " (two)" : ""))));
+}
+
+function summary(kinds, chosen, choose) {
+  return h("div", {class: "tiles"}, kinds.filter((one) => one.count > 0 || one.kind === chosen).map((one) =>
+    h("section", {class: "tile"}, h("h2", {}, one.kind), h("p", {class: "big" + (one.overdue > 0 ? " bad" : "")},
+      h("button", {class: "quiet", "aria-pressed": String(one.kind === chosen), onclick: () => choose(one.kind)}, number(one.count) + (one.more ? "+" : ""))),
+    h("p", {}, `${number(one.overdue)} over their time (${duration(one.sla_s)})`), one.oldest_at && h("p", {}, "oldest: ", age(one.oldest_at)))));
+}
+
+async function show({main, query, signal, keep, reload}) {
+  const head = h("div", {});
+  const table = list({
+    path: "/api/exceptions",
+    caption: "Exceptions, oldest first",
+    values: query,
+    keep,
+    filters: [
+      {name: "kind", label: "Kind", type: "select", options: [["", "all"], ...KINDS.map((kind) => [kind, kind])]},
+      {name: "merchant_id", label: "Merchant"}, {name: "channel", label: "Channel"}, {name: "order_no", label: "Order"},
+      {name: "overdue", label: "over their time", type: "checkbox"},
+    ],
+    columns: [
+      {title: "Kind", cell: (item) => item.kind},
+      {title: "What", cell: title},
+      {title: "Amount", cell: (item) => money(item.amount, item.currency)},
+      {title: "State", cell: (item) => state(item.state)},
+      {title: "Since", cell: (item) => [time(item.since), h("div", {class: "hint"}, duration(item.age_s), item.overdue && " ", item.overdue && state("overdue"))]},
+      {title: "Resolve", cell: (item) => buttons(item, () => table.reload())},
+    ],
+    select: may("operator") && query.kind,
+    idOf: (item) => item.id,
+    bulk: (ids) => (query.kind === "dead" ? ["redrive", "close"] : query.kind === "task" || query.kind === "difference" ? ["rerun", "close"] : ["close"])
+      .map((action) => h("button", {onclick: () => resolve(query.kind, ids, {action, says: action}, () => table.reload())}, action)),
+    empty: "Nothing waits for a person.",
+  });
+  main.append(head, table.element);
+  try {
+    const {kinds} = await get("/api/exceptions/summary", signal);
+    replace(head, summary(kinds, query.kind, (kind) => {
+      keep({...query, kind: query.kind === kind ? "" : kind});
+      reload();
+    }));
+  } catch (failure) {
+    if (failure.name !== "AbortError") say(failure.message, "bad");
+  }
+}
