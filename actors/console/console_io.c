@@ -15,9 +15,29 @@
 #define STATEMENT_TIMEOUT_MS 10000
 #define LIVE_MS 500
 #define LIVE_MAX_BYTES ((size_t)1024 * 1024)
+#define PURGE_MS (60 * 1000)
+#define PURGE_MOST 1000
 #define LIMITER_KEYS_MAX 65536
-#define TRIES_PER_S 5 /* hashes: a fifth of this thread at most */
-#define TRIES_AT_ONCE 20
+#define TRIES_AT_ONCE 4 /* times the rate */
+
+/* ---- upkeep ---- */
+
+static void on_purged(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    (void)rows;
+    const console_t *self = arg;
+    if (rc != PR_OK && !self->stopping)
+        pr_log_error(PR_LOG_WARN, "console.not_purged", error);
+}
+
+/* Sessions and requests that are over. */
+static void purge(void *arg, int64_t now_ms)
+{
+    (void)now_ms;
+    console_t *self = arg;
+    pr_params_add_i32(pr_pool_params(self->pool), PURGE_MOST);
+    (void)!pr_pool_query(self->pool, PR_SQL_CONSOLE_PEOPLE_PURGE, on_purged, self);
+}
 
 /* ---- life ---- */
 
@@ -52,7 +72,9 @@ static pr_rc_t take_config(console_t *self, const pr_config_t *config, pr_error_
                    pr_config_text(config, "console.certificate")[0] != '\0';
     self->idle_s = pr_config_duration_ms(config, "console.session_idle") / 1000;
     self->absolute_s = pr_config_duration_ms(config, "console.session_max") / 1000;
-    self->tries = pr_limiter_new(TRIES_PER_S, TRIES_AT_ONCE, LIMITER_KEYS_MAX, pr_random_u64());
+    double rate = pr_config_real(config, "console.login_rate");
+    self->tries = pr_limiter_new(rate, (uint32_t)(rate * TRIES_AT_ONCE) + 1, LIMITER_KEYS_MAX,
+                                 pr_random_u64());
     pr_buffer_init(&self->live, LIVE_MAX_BYTES);
     console_set_headers(self);
     pr_rc_t rc =
@@ -76,6 +98,7 @@ static pr_rc_t start(pr_actor_t *actor, void **io, pr_error_t *error)
     if (rc != PR_OK)
         return rc;
     open_pool(self, config);
+    pr_loop_add_timer(loop, now_ms + PURGE_MS, PURGE_MS, purge, self);
     self->live_timer = pr_loop_add_timer(loop, now_ms + LIVE_MS, LIVE_MS, console_live_tick, self);
     const pr_front_options_t options = {.actor = actor,
                                         .section = "console",

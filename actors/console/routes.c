@@ -43,14 +43,55 @@ const pr_console_route_t pr_console_routes[] = {
     OWN("GET", "/api/live", LIVE, VIEWER),
 
     READ("/api/overview", OVERVIEW),
+    READ("/api/permissions", PERMISSIONS),
+    READ("/api/exceptions/summary", EXCEPTIONS_SUMMARY),
+    LIST("/api/exceptions", EXCEPTIONS_LIST),
+    ACT("/api/exceptions/resolve", OPERATOR, EXCEPTIONS_RESOLVE),
 
+    ACT("/api/notifications/{notify_id}/resend", OPERATOR, NOTIFICATION_RESEND),
+    ACT("/api/notifications/{notify_id}/cancel", OPERATOR, NOTIFICATION_CANCEL),
+    ACT("/api/payments/{payment_id}/poll", OPERATOR, PAYMENT_POLL),
+    ACT("/api/webhooks/{webhook_id}/redrive", OPERATOR, WEBHOOK_REDRIVE),
+
+    MAKE("/api/merchants", ADMIN, MERCHANT_ADD, SECRET),
+    ACT("/api/merchants/{merchant_id}", ADMIN, MERCHANT_SET),
+    ACT("/api/merchants/{merchant_id}/test", OPERATOR, MERCHANT_TEST),
+    MAKE("/api/endpoints", ADMIN, ENDPOINT_ADD, SECRET),
+    ACT("/api/endpoints/{endpoint_id}", ADMIN, ENDPOINT_SET),
+    ACT("/api/endpoints/{endpoint_id}/enable", OPERATOR, ENDPOINT_ENABLE),
+    ACT("/api/endpoints/{endpoint_id}/disable", OPERATOR, ENDPOINT_DISABLE),
+    ACT("/api/endpoints/{endpoint_id}/breaker", OPERATOR, BREAKER_FORCE),
+    MAKE("/api/endpoints/{endpoint_id}/rotate-secret", ADMIN, ENDPOINT_ROTATE_SECRET, SECRET),
+    MAKE("/api/keys", ADMIN, KEY_CREATE, KEY),
+    ACT("/api/keys/{key_id}/revoke", ADMIN, KEY_REVOKE),
+
+    MAKE("/api/channels/{channel}", ADMIN, CHANNEL_SET, SEALED),
+    ACT("/api/channels/{channel}/pause", OPERATOR, CHANNEL_PAUSE),
+    ACT("/api/channels/{channel}/maintain", OPERATOR, CHANNEL_MAINTAIN),
+    ACT("/api/channels/{channel}/resume", OPERATOR, CHANNEL_RESUME),
+
+    LIST("/api/recon/files", RECON_FILES_LIST),
+    LIST("/api/recon/differences", RECON_DIFFERENCES_LIST),
+    LIST("/api/recon/quarantine", RECON_QUARANTINE_LIST),
+
+    LIST("/api/approvals", APPROVALS_LIST),
+    READ("/api/approvals/{id}", APPROVAL_SHOW),
+    ACT("/api/approvals", OPERATOR, APPROVAL_ASK),
+    ACT("/api/approvals/{id}/decide", APPROVER, APPROVAL_DECIDE),
+    ACT("/api/approvals/{id}/withdraw", OPERATOR, APPROVAL_WITHDRAW),
+    LIST("/api/audit", AUDIT_LIST),
+    READ("/api/audit/head", AUDIT_HEAD),
+
+    LIST("/api/operators", OPERATORS_LIST),
     MAKE("/api/operators", ADMIN, OPERATOR_ADD, PASSWORD),
     ACT("/api/operators/{name}", ADMIN, OPERATOR_SET),
     ACT("/api/operators/{name}/disable", ADMIN, OPERATOR_DISABLE),
     ACT("/api/operators/{name}/enable", ADMIN, OPERATOR_ENABLE),
     MAKE("/api/operators/{name}/password", VIEWER, OPERATOR_PASSWORD, PASSWORD), /* one's own; another's is an admin's */
+    LIST("/api/tokens", TOKENS_LIST),
     MAKE("/api/tokens", VIEWER, TOKEN_CREATE, TOKEN), /* likewise */
     ACT("/api/tokens/{token_id}/revoke", VIEWER, TOKEN_REVOKE),
+    ACT("/api/sla", ADMIN, SLA_SET),
 };
 /* clang-format on */
 const size_t pr_console_routes_count = PR_COUNT(pr_console_routes);

@@ -208,32 +208,42 @@ void console_logout(console_call_t *call)
 
 /* ---- logging in ---- */
 
-static void on_former_ended(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+static void reply_opened(console_call_t *call)
 {
-    (void)arg, (void)rows;
-    if (rc != PR_OK)
-        pr_log_error(PR_LOG_WARN, "console.session_not_ended", error);
+    char cookie[PR_SESSION_COOKIE_BYTES];
+    pr_cookie_write(call->fresh, call->console->secure, cookie);
+    reply_session(call, call->fresh, cookie);
 }
 
-/* The session that came with the log-in, whoever's it was. */
-static void end_former(console_call_t *call)
+/* ended */
+static void on_former_ended(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    (void)rows;
+    if (rc == PR_OK)
+        reply_opened(arg);
+    else
+        console_reply_error(arg, rc, error);
+}
+
+/* The session that came with the log-in, whoever's it was, ends before the new one is given away.
+ * False: none came. */
+static bool end_former(console_call_t *call)
 {
     uint8_t hash[PR_SHA256_BYTES];
-    char former[PR_SESSION_TOKEN_BYTES];
     console_t *self = call->console;
-    if (!pr_cookie_find(pr_httpd_header(call->http, "Cookie"), self->secure, former) ||
-        !hash_text(former, hash))
-        return;
-    pr_params_t *params = pr_pool_params(self->pool);
-    pr_params_add_bytes(params, pr_bytes(hash, sizeof hash));
-    (void)!pr_pool_query(self->pool, PR_SQL_CONSOLE_SESSION_END, on_former_ended, self);
+    if (!pr_cookie_find(pr_httpd_header(call->http, "Cookie"), self->secure, call->token) ||
+        !hash_text(call->token, hash))
+        return false;
+    pr_params_add_bytes(pr_pool_params(self->pool), pr_bytes(hash, sizeof hash));
+    if (pr_pool_query(self->pool, PR_SQL_CONSOLE_SESSION_END, on_former_ended, call) != PR_OK)
+        console_reply_error(call, PR_AGAIN, NULL);
+    return true;
 }
 
 /* operator, role, expires_at */
 static void on_opened(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     console_call_t *call = arg;
-    char cookie[PR_SESSION_COOKIE_BYTES];
     if (rc != PR_OK) {
         console_reply_error(call, rc, error);
         return;
@@ -247,9 +257,8 @@ static void on_opened(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_err
     snprintf(call->person.name, sizeof call->person.name, "%s", pr_rows_text(rows, 0, 0));
     snprintf(call->person.role_name, sizeof call->person.role_name, "%s", pr_rows_text(rows, 0, 1));
     write_time(pr_rows_time_us(rows, 0, 2), call->person.expires_at);
-    end_former(call);
-    pr_cookie_write(call->fresh, call->console->secure, cookie);
-    reply_session(call, call->fresh, cookie);
+    if (!end_former(call))
+        reply_opened(call);
 }
 
 static void open_session(console_call_t *call)

@@ -14,7 +14,7 @@ from topology import PATIENCE_S
 
 PASSWORD = "correct horse battery"
 SETTINGS = {"console.listen": "127.0.0.1:0", "console.header_timeout": "2m", "console.body_timeout": "2m",
-            "console.trusted_proxies": "127.0.0.1/32", "console.max_per_address": "1000"}
+            "console.trusted_proxies": "127.0.0.1/32", "console.max_per_address": "1000", "console.login_rate": "1000"}
 
 
 def password_hash(password):

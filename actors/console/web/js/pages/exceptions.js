@@ -12,7 +12,8 @@ export const exceptions = {path: "exceptions", title: "Exceptions", menu: "Excep
 
 function title(item) {
   const link = item.order_no && item.merchant_id ? `#/orders/${encodeURIComponent(item.merchant_id)}/${encodeURIComponent(item.order_no)}` : null;
-  return [link ? h("a", {href: link}, item.title || item.order_no) : item.title || item.id, h("div", {class: "hint"}, item.reason)];
+  const order = link ? h("a", {href: link}, `${item.merchant_id} ${item.order_no}`) : null;
+  return [item.title || item.id, order && h("div", {}, order), h("div", {class: "hint"}, item.reason)];
 }
 
 // What a resolution wants beside a reason.
