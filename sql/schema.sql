@@ -5013,6 +5013,19 @@ END $$;
 ALTER FUNCTION postrider.merchants_list(who text, a jsonb) OWNER TO postrider_owner;
 
 --
+-- Name: metrics(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.metrics() RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT postrider.overview(o.name, '{}') FROM postrider.operator AS o WHERE o.disabled_at IS NULL ORDER BY o.name LIMIT 1
+$$;
+
+ALTER FUNCTION postrider.metrics() OWNER TO postrider_owner;
+
+--
 -- Name: minor_of(jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -15586,6 +15599,13 @@ GRANT ALL ON FUNCTION postrider.merchant_test(who text, merchant_id text) TO pos
 
 REVOKE ALL ON FUNCTION postrider.merchants_list(who text, a jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.merchants_list(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION metrics(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.metrics() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.metrics() TO postrider_console;
 
 --
 -- Name: FUNCTION minor_of(e jsonb, name text); Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -19,20 +19,37 @@
 
 /* ---- arguments ---- */
 
+static bool is_list(const console_call_t *call)
+{
+    return call->route->kind == PR_CONSOLE_LIST || call->route->kind == PR_CONSOLE_WHOLE;
+}
+
+static bool begins(const uint8_t *text, size_t len, const char *with)
+{
+    return len >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
+}
+
+/* Which page: nothing to a list that comes whole. */
+static bool is_paging(const uint8_t *text, size_t len)
+{
+    return begins(text, len, "limit=") || begins(text, len, "after=");
+}
+
 /* The query without format=csv, which says how the answer is written and nothing to the door. */
 static void take_format(console_call_t *call, pr_bytes_t query, pr_buffer_t *out)
 {
     static const char said[] = "format=csv";
+    bool whole = call->route->kind == PR_CONSOLE_WHOLE;
     for (size_t at = 0; at < query.len;) {
         const uint8_t *begin = query.data + at;
         const uint8_t *end = memchr(begin, '&', query.len - at);
         size_t len = end ? (size_t)(end - begin) : query.len - at;
-        if (len == sizeof said - 1 && memcmp(begin, said, len) == 0 &&
-            call->route->kind == PR_CONSOLE_LIST)
-            call->as_csv = true;
-        else if (len > 0)
-            (void)!(out->len > 0 ? pr_buffer_append(out, "&", 1) : PR_OK),
-                (void)!pr_buffer_append(out, begin, len);
+        bool csv = is_list(call) && len == sizeof said - 1 && begins(begin, len, said);
+        call->as_csv = call->as_csv || csv;
+        if (!csv && len > 0 && !(whole && is_paging(begin, len))) {
+            (void)!(out->len > 0 ? pr_buffer_append(out, "&", 1) : PR_OK);
+            (void)!pr_buffer_append(out, begin, len); /* as large as a target may be */
+        }
         at += len + 1;
     }
 }
@@ -200,7 +217,8 @@ void console_door(console_call_t *call)
         return;
     if (call->as_csv) {
         call->csv_arguments = json_loads(pr_buffer_text(&call->arguments), 0, &flaw);
-        json_object_set_new(call->csv_arguments, "limit", json_integer(CSV_PAGE));
+        if (call->route->kind == PR_CONSOLE_LIST)
+            json_object_set_new(call->csv_arguments, "limit", json_integer(CSV_PAGE));
         set_arguments(call, call->csv_arguments);
     }
     ask_door(call);

@@ -111,13 +111,13 @@ static pr_rc_t write_own(pr_buffer_t *out, const console_t *self)
     return rc;
 }
 
-static void reply_metrics(console_call_t *call, const char *figures)
+static void reply_metrics(console_call_t *call, bool up, const char *figures)
 {
     pr_buffer_t out;
     json_error_t flaw;
-    json_t *root = figures ? json_loads(figures, 0, &flaw) : NULL;
+    json_t *root = json_loads(figures, 0, &flaw); /* NULL: none, there are no operators yet */
     pr_buffer_init(&out, METRICS_MAX_BYTES);
-    pr_rc_t rc = write_gauge(&out, "postrider_database_up", root != NULL);
+    pr_rc_t rc = write_gauge(&out, "postrider_database_up", up);
     rc = rc != PR_OK ? rc : write_own(&out, call->console);
     rc = rc != PR_OK ? rc : write_numbers(&out, "postrider", root, 0);
     rc = rc != PR_OK ? rc : write_channels(&out, json_object_get(root, "channels"));
@@ -136,7 +136,7 @@ static void reply_metrics(console_call_t *call, const char *figures)
 static void on_figures(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     (void)error;
-    reply_metrics(arg, rc == PR_OK && pr_rows_count(rows) > 0 ? pr_rows_text(rows, 0, 0) : NULL);
+    reply_metrics(arg, rc == PR_OK, rc == PR_OK ? pr_rows_text(rows, 0, 0) : "");
 }
 
 void console_metrics(console_call_t *call)

@@ -23,6 +23,10 @@
     { \
         {"GET", PATH}, PR_CONSOLE_LIST, VIEWER, PR_SQL_CONSOLE_##DOOR, PR_MAKE_NOTHING \
     }
+#define WHOLE(PATH, DOOR) \
+    { \
+        {"GET", PATH}, PR_CONSOLE_WHOLE, VIEWER, PR_SQL_CONSOLE_##DOOR, PR_MAKE_NOTHING \
+    }
 #define ACT(PATH, ROLE, DOOR) \
     { \
         {"POST", PATH}, PR_CONSOLE_ACT, ROLE, PR_SQL_CONSOLE_##DOOR, PR_MAKE_NOTHING \
@@ -44,7 +48,7 @@ const pr_console_route_t pr_console_routes[] = {
 
     READ("/api/overview", OVERVIEW),
     READ("/api/search", SEARCH),
-    READ("/api/permissions", PERMISSIONS),
+    WHOLE("/api/permissions", PERMISSIONS),
     READ("/api/exceptions/summary", EXCEPTIONS_SUMMARY),
     LIST("/api/exceptions", EXCEPTIONS_LIST),
     ACT("/api/exceptions/resolve", OPERATOR, EXCEPTIONS_RESOLVE),
@@ -80,7 +84,7 @@ const pr_console_route_t pr_console_routes[] = {
     MAKE("/api/keys", ADMIN, KEY_CREATE, KEY),
     ACT("/api/keys/{key_id}/revoke", ADMIN, KEY_REVOKE),
 
-    LIST("/api/channels", CHANNELS_LIST),
+    WHOLE("/api/channels", CHANNELS_LIST),
     READ("/api/channels/{channel}", CHANNEL_SHOW),
     MAKE("/api/channels/{channel}", ADMIN, CHANNEL_SET, SEALED),
     ACT("/api/channels/{channel}/pause", OPERATOR, CHANNEL_PAUSE),
@@ -99,13 +103,13 @@ const pr_console_route_t pr_console_routes[] = {
     LIST("/api/audit", AUDIT_LIST),
     READ("/api/audit/head", AUDIT_HEAD),
 
-    LIST("/api/operators", OPERATORS_LIST),
+    WHOLE("/api/operators", OPERATORS_LIST),
     MAKE("/api/operators", ADMIN, OPERATOR_ADD, PASSWORD),
     ACT("/api/operators/{name}", ADMIN, OPERATOR_SET),
     ACT("/api/operators/{name}/disable", ADMIN, OPERATOR_DISABLE),
     ACT("/api/operators/{name}/enable", ADMIN, OPERATOR_ENABLE),
     MAKE("/api/operators/{name}/password", VIEWER, OPERATOR_PASSWORD, PASSWORD), /* one's own; another's is an admin's */
-    LIST("/api/tokens", TOKENS_LIST),
+    WHOLE("/api/tokens", TOKENS_LIST),
     MAKE("/api/tokens", VIEWER, TOKEN_CREATE, TOKEN), /* likewise */
     ACT("/api/tokens/{token_id}/revoke", VIEWER, TOKEN_REVOKE),
     ACT("/api/sla", ADMIN, SLA_SET),

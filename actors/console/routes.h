@@ -27,9 +27,10 @@ typedef enum {
     PR_CONSOLE_LOGOUT,
     PR_CONSOLE_SESSION,
     PR_CONSOLE_LIVE,
-    PR_CONSOLE_READ, /* one call of its statement; its JSON is the answer */
-    PR_CONSOLE_LIST, /* the same; with format=csv all its pages as CSV */
-    PR_CONSOLE_ACT,  /* the same, after the session's CSRF token was shown */
+    PR_CONSOLE_READ,  /* one call of its statement; its JSON is the answer */
+    PR_CONSOLE_LIST,  /* the same; with format=csv all its pages as CSV */
+    PR_CONSOLE_WHOLE, /* a short list, that always comes whole: limit and after say nothing */
+    PR_CONSOLE_ACT,   /* the same, after the session's CSRF token was shown */
 } pr_console_kind_t;
 
 /* What the server makes itself and puts among the arguments: makers.h. */
