@@ -35,6 +35,7 @@ static const pr_arg_t submit_options[] = {
 static const pr_arg_t track_options[] = {
     BIRTH_OPTIONS,
     {"reference", PR_ARG_TEXT, "TEXT", "the number by which the gateway knows it (needed)", 0, 0},
+    {"number", PR_ARG_CHOICE, "ours|gateway", "whose number that is: the merchant's there, or the gateway's own (default)", 0, 0},
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t list_options[] = {
@@ -125,6 +126,8 @@ static int make_options(const pr_args_t *args, bool intent, char **text)
     put_text(options, "app_ref", args, "app-ref");
     if (intent) {
         put_text(options, "intent", args, "intent");
+    } else {
+        put_text(options, "number", args, "number");
     }
     if (pr_args_given(args, "priority")) {
         json_object_set_new(options, "priority",

@@ -233,7 +233,8 @@ void pr_calls_set_channel(pr_calls_t *self, const pr_calls_channel_t *spec, int6
             pr_free(channel);
             return;
         }
-        pr_bucket_init(&channel->bucket, spec->rate_per_s, spec->burst, now_ms);
+        channel->paused_until_ms = now_ms + (spec->paused_ms > 0 ? spec->paused_ms : 0);
+        pr_bucket_init(&channel->bucket, spec->rate_per_s, spec->burst, channel->paused_until_ms);
         join_ring(self, channel);
         self->stats.channels++;
         return;
@@ -432,6 +433,7 @@ bool pr_calls_send(pr_calls_t *self, uint8_t class_no, pr_calls_sent_t *out, int
                                  .channel_no = channel->spec.no,
                                  .class_no = class_no,
                                  .shard = channel->spec.shard,
+                                 .lease_at_ms = call->lease_at_ms,
                                  .payload = call->payload};
         call->payload = NULL;
         return true;

@@ -62,6 +62,8 @@ typedef struct {
     pr_poll_channel_t poll;    /* its schedule is the one below */
     pr_retry_policy_t polls;   /* scaled */
     pr_retry_policy_t charges; /* R4; scaled */
+    double time_scale;         /* of what is not scaled already; 0 counts as 1 */
+    int64_t paused_ms; /* NEW to us: what is left of a pause that its former owner was told */
 } pr_calls_channel_t;
 
 /* A call that is due. */
@@ -175,6 +177,7 @@ typedef struct {
     pr_calls_token_t token;
     int64_t channel_no;
     uint8_t class_no, shard;
+    int64_t lease_at_ms;
     void *payload; /* the caller's from now on */
 } pr_calls_sent_t;
 

@@ -107,6 +107,7 @@ enum {
     COL_MAX_POLLS,
     COL_CHARGE_RETRY,
     COL_QUERY_SUPPORTED,
+    COL_PAUSED_MS,
 };
 
 static pr_rc_t read_schedules(const io_t *io, const pr_rows_t *rows, int n,
@@ -143,6 +144,8 @@ static channel_row_t *row_new(const io_t *io, const pr_rows_t *rows, int n)
     row->spec.concurrency = (uint32_t)pr_rows_i32(rows, n, COL_CONCURRENCY);
     row->spec.poll.max_polls = (uint32_t)pr_rows_i32(rows, n, COL_MAX_POLLS);
     row->spec.poll.query_supported = pr_rows_bool(rows, n, COL_QUERY_SUPPORTED);
+    row->spec.time_scale = io->time_scale;
+    row->spec.paused_ms = pr_rows_i64(rows, n, COL_PAUSED_MS);
     row->spec.active = row->active && good;
     if (!good)
         pr_log_error(PR_LOG_ERROR, "channel.unreadable", &error);

@@ -20,6 +20,7 @@
 #define SWEEP_MAX 10000
 #define SWEEP_MS ((int64_t)24 * 3600 * 1000)
 #define SWEEP_FIRST_MS 60000
+#define START_MS 2000 /* a call may wait for so long in a worker, or on its way there */
 
 typedef struct {
     io_t *io;
@@ -171,6 +172,8 @@ enum {
     OUT_POLLED_AT_EXPIRY,
     OUT_TRIES,
     OUT_FAILURES,
+    OUT_BUILT_AT_US,
+    OUT_REQUEST_SHA256,
 };
 
 static const int texts[] = {OUT_REQUEST_NO, OUT_REFERENCE, OUT_REFUND_NO,   OUT_REFUND_REFERENCE,
@@ -206,6 +209,10 @@ static payload_t *payload_new(const pr_rows_t *rows, int n)
     facts->refund_minor = pr_rows_i64(rows, n, OUT_REFUND_MINOR);
     facts->expires_at_us = pr_rows_i64(rows, n, OUT_EXPIRES_AT_US);
     facts->paid_before = pr_rows_bool(rows, n, OUT_PAID_BEFORE);
+    facts->built_at_us = pr_rows_i64(rows, n, OUT_BUILT_AT_US);
+    const char *digest = pr_rows_text(rows, n, OUT_REQUEST_SHA256);
+    payload->knows_digest = strlen(digest) == 2 * sizeof payload->digest &&
+                            pr_unhex(digest, 2 * sizeof payload->digest, payload->digest);
     postrider__v1__call_subject__init(&payload->subject);
     payload->subject.payment_id = pr_rows_i64(rows, n, OUT_PAYMENT);
     payload->subject.refund_id = pr_rows_i64(rows, n, OUT_REFUND);
@@ -300,6 +307,71 @@ void due_dispatch(io_t *io)
     while (session_may_dispatch(io) && io->dispatching < STATEMENTS_MAX &&
            io->unwritten < UNWRITTEN_BATCHES * io->batch_max && dispatch(io)) {
     }
+}
+
+/* ---- what a former owner had under way ---- */
+
+enum {
+    ORPHAN_CALL,
+    ORPHAN_CHANNEL,
+    ORPHAN_CLASS,
+    ORPHAN_SALT,
+    ORPHAN_ATTEMPT,
+    ORPHAN_OPERATION,
+    ORPHAN_PAYMENT,
+    ORPHAN_REFUND,
+    ORPHAN_AGE_MS,
+};
+
+/* Their workers may still be making them: they hold their places until they are told, or too old for that. */
+static void on_orphaned(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    PR_CLEANUP_FREE asked_t *asked = arg;
+    io_t *io = asked->io;
+    if (!session_answered(io, asked->epoch, rc, "call.adopt_failed", error))
+        return;
+    for (int n = 0; n < pr_rows_count(rows); n++) {
+        pr_calls_facts_t facts = {
+            .token = {.id = pr_rows_i64(rows, n, ORPHAN_CALL),
+                      .salt = (uint64_t)pr_rows_i64(rows, n, ORPHAN_SALT),
+                      .attempt = (uint32_t)pr_rows_i32(rows, n, ORPHAN_ATTEMPT)},
+            .subject = {.payment_id = pr_rows_i64(rows, n, ORPHAN_PAYMENT),
+                        .refund_id = pr_rows_i64(rows, n, ORPHAN_REFUND),
+                        .operation = operation_of(pr_rows_text(rows, n, ORPHAN_OPERATION))},
+            .lease_ms = io->timeout_ms + START_MS - pr_rows_i64(rows, n, ORPHAN_AGE_MS),
+            .payment = {.expires_ms = INT64_MAX / 4},
+        };
+        pr_calls_adopt(io->calls, channel_no(pr_rows_text(rows, n, ORPHAN_CHANNEL)),
+                       (uint8_t)pr_rows_i32(rows, n, ORPHAN_CLASS), &facts, io->now_ms);
+    }
+    if (pr_rows_count(rows) > 0)
+        pr_log_info("call.adopted", "calls=%d", pr_rows_count(rows));
+}
+
+void due_adopt(io_t *io)
+{
+    session_param(io);
+    (void)ask(io, PR_SQL_GATEWAY_SCHEDULER_ORPHANED, on_orphaned, asked_new(io, 0));
+}
+
+/* ---- pauses, for whoever owns the channel next ---- */
+
+static void on_pause_kept(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
+{
+    PR_CLEANUP_FREE asked_t *asked = arg;
+    (void)rows;
+    (void)session_answered(asked->io, asked->epoch, rc, "pause.keep_failed", error);
+}
+
+void due_keep_pause(io_t *io, int64_t no, int64_t ms)
+{
+    const channel_row_t *row = channels_find(io, no);
+    if (!row || !io->live)
+        return;
+    session_param(io);
+    pr_params_add_text(io->params, row->id);
+    pr_params_add_i64(io->params, ms);
+    (void)ask(io, PR_SQL_GATEWAY_SCHEDULER_KEEP_PAUSE, on_pause_kept, asked_new(io, 0));
 }
 
 /* ---- leases, upkeep, the daily sweep ---- */

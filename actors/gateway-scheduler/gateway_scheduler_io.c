@@ -52,6 +52,7 @@ void io_actions(io_t *io)
         case PR_CALLS_PAUSED:
             pr_log_info("channel.paused", "channel=%s ms=%lld", name_of(io, action.channel_no),
                         (long long)action.delay_ms);
+            due_keep_pause(io, action.channel_no, action.delay_ms);
             break;
         case PR_CALLS_STOPPED:
             pr_log(PR_LOG_ERROR, "channel.stopped", "channel=%s",

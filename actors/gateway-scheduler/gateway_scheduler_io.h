@@ -41,6 +41,8 @@ typedef struct {
     uint32_t try_number;
     Postrider__V1__CallSubject subject;
     Postrider__V1__PaymentFacts facts; /* its strings stand behind */
+    bool knows_digest;                 /* of what was sent before */
+    uint8_t digest[32];
     char text[];
 } payload_t;
 
@@ -135,6 +137,8 @@ void due_look(io_t *io); /* when it is time */
 int64_t due_deadline_ms(const io_t *io);
 void due_dispatch(io_t *io); /* picks, and commits dispatch rows */
 void due_expire(io_t *io);
+void due_adopt(io_t *io); /* before leases are ended: calls of a former owner */
+void due_keep_pause(io_t *io, int64_t no, int64_t ms);
 void due_upkeep(io_t *io);
 void due_sweep(io_t *io);
 

@@ -61,6 +61,8 @@ static void fill_job(const io_t *io, frame_t *frame, size_t i)
     call->subject = &payload->subject;
     call->channel = &frame->channels[i];
     call->facts = &payload->facts;
+    if (payload->knows_digest)
+        call->request = (ProtobufCBinaryData){sizeof payload->digest, payload->digest};
     Postrider__V1__Job *to = &frame->jobs[i];
     postrider__v1__job__init(to);
     to->token = token;
@@ -71,6 +73,7 @@ static void fill_job(const io_t *io, frame_t *frame, size_t i)
     to->order_no = payload->facts.order_no;
     to->try_number = payload->try_number;
     to->timeout_ms = (uint32_t)io->timeout_ms;
+    to->lease_ms = (uint32_t)(sent->lease_at_ms > io->now_ms ? sent->lease_at_ms - io->now_ms : 1);
     to->call = call;
     frame->ptrs[i] = to;
 }

@@ -6,7 +6,8 @@
  *   handed back         at once: nothing happened
  *   maintenance         5, 15, 30 min (R1)
  *   rate limit          the charges' backoff, by the failures in a row (R4)
- *   no answer, unknown  the same: a query must come first, soon (R2). The last of the queries is kept for expiry
+ *   no answer, unknown  the same: a query must come first, soon (R2). The last of the queries is kept for expiry; past it a
+ *                       question that got no answer as often as a charge is tried is the last one (P8: its age is exhausted)
  *   an answer           core/poll_plan.h
  *
  * A Retry-After is a floor for all of them.
@@ -27,10 +28,11 @@ static bool asks(pr_operation_t operation)
            operation == PR_OPERATION_QUERY_REFUND;
 }
 
-static int64_t maintenance_ms(uint32_t failures)
+static int64_t maintenance_ms(const pr_calls_channel_t *channel, uint32_t failures)
 {
     static const int64_t steps[] = {5 * MINUTE_MS, 15 * MINUTE_MS, 30 * MINUTE_MS};
-    return steps[failures < PR_COUNT(steps) ? failures : PR_COUNT(steps) - 1];
+    int64_t step_ms = steps[failures < PR_COUNT(steps) ? failures : PR_COUNT(steps) - 1];
+    return channel->time_scale > 0 ? (int64_t)((double)step_ms * channel->time_scale) : step_ms;
 }
 
 static bool is_unknown(const pr_calls_outcome_t *said)
@@ -73,6 +75,13 @@ static pr_calls_plan_t back_off(const pr_calls_channel_t *channel, const pr_call
     int64_t delay_ms = pr_retry_delay_ms(&channel->charges, facts->failures + 1, random);
     if (asks(facts->subject.operation) && plan.delay_ms < 0)
         return plan; /* exhausted, at least as a question */
+    bool over = !said->throttled && facts->payment.age_ms >= facts->payment.expires_ms;
+    if (asks(facts->subject.operation) && facts->subject.refund_id == 0 && over &&
+        pr_retry_exhausted(&channel->charges, facts->failures + 1)) {
+        plan.delay_ms = -1;
+        plan.reason = "exhausted";
+        return plan;
+    }
     if (asks(facts->subject.operation) && plan.last)
         delay_ms = larger(delay_ms, plan.delay_ms);
     plan.delay_ms = delay_ms;
@@ -88,7 +97,7 @@ static pr_calls_plan_t decide(const pr_calls_channel_t *channel, const pr_calls_
         return (pr_calls_plan_t){.reason = "returned", .sooner = facts->payment.sooner};
     if (said->action == PR_ACTION_LONGER_INTERVAL)
         return (pr_calls_plan_t){.reason = "maintenance",
-                                 .delay_ms = maintenance_ms(facts->failures)};
+                                 .delay_ms = maintenance_ms(channel, facts->failures)};
     if (said->throttled)
         return back_off(channel, facts, said, random, "rate_limited");
     if (is_unknown(said))

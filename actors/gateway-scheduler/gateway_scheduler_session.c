@@ -166,8 +166,10 @@ static void on_taken(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_erro
         return;
     pr_log_info("shards.taken", "taken=%d owned=%d", pr_rows_count(rows), count_bits(io->owned));
     pr_work_desk_session(io->desk, io->session, io->owned);
-    due_expire(io); /* what a former owner had under way waits again */
+    /* in this order: of what a former owner had under way we first learn that it may still be made; then it waits again */
     channels_load(io);
+    due_adopt(io);
+    due_expire(io);
     channels_measure(io);
 }
 
@@ -275,7 +277,8 @@ void session_second(void *arg, int64_t now_ms)
     if (count_bits(io->owned) == 0)
         return;
     channels_load(io);
-    due_expire(io);
+    if (!io->taking) /* leases of what is just taken are ended when that is known */
+        due_expire(io);
     if (io->seconds % UPKEEP_S == 0)
         due_upkeep(io);
     if (io->seconds % MEASURE_S == 0)

@@ -30,7 +30,8 @@ typedef struct {
     const char *error;    /* lib/http's word; NULL or "": none */
     uint32_t duration_ms;
     int64_t started_at_us;
-    const char *request_sha256; /* hex, of the body that was sent; NULL: none */
+    const char
+        *request_sha256; /* hex, of "METHOD TARGET\n" and the body that were sent; NULL: none */
 } pr_evidence_call_t;
 
 /* Appends to out, which needs room for PR_EVIDENCE_JSON_MAX_BYTES. call may be NULL (a webhook). */

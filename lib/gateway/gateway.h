@@ -233,8 +233,9 @@ typedef struct {
     const char *token; /* from PR_OPERATION_TOKEN */
     int64_t amount_minor, refund_minor;
     int64_t expires_at_us;
-    pr_bytes_t request; /* the application's JSON object; empty = {} */
-    bool paid_before;   /* it was seen as paid: tells ambiguous endings apart (Alipay) */
+    int64_t built_at_us; /* stands for now in path and body, so that a retry is the same; -1: now */
+    pr_bytes_t request;  /* the application's JSON object; empty = {} */
+    bool paid_before;    /* it was seen as paid: tells ambiguous endings apart (Alipay) */
 } pr_payment_facts_t;
 
 /* All texts NULL, all numbers -1. */

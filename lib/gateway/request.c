@@ -17,7 +17,8 @@
 
 void pr_payment_facts_init(pr_payment_facts_t *self)
 {
-    *self = (pr_payment_facts_t){.amount_minor = -1, .refund_minor = -1, .expires_at_us = -1};
+    *self = (pr_payment_facts_t){
+        .amount_minor = -1, .refund_minor = -1, .expires_at_us = -1, .built_at_us = -1};
 }
 
 void pr_gateway_request_init(pr_gateway_request_t *self)
@@ -71,9 +72,12 @@ static const pr_operation_spec_t *choose(const pr_channel_t *channel, pr_operati
                                                                         : NULL;
 }
 
-static pr_rc_t check_facts(const pr_channel_t *channel, const pr_payment_facts_t *facts,
-                           pr_error_t *error)
+static pr_rc_t check_facts(const pr_channel_t *channel, pr_operation_t operation,
+                           const pr_payment_facts_t *facts, pr_error_t *error)
 {
+    bool names_it = operation != PR_OPERATION_TOKEN && operation != PR_OPERATION_QUERY_REFUND;
+    if (names_it && !facts->request_no && !facts->reference)
+        return bad(error, "the payment has no number, neither ours nor the gateway's");
     uint32_t max = channel->profile->facts.idempotency.max_length;
     if ((facts->request_no && strlen(facts->request_no) > max) ||
         (facts->refund_no && strlen(facts->refund_no) > max))
@@ -116,19 +120,23 @@ static pr_rc_t make_signature(const pr_channel_t *channel, pr_template_context_t
     return rc;
 }
 
-/* Body, signature and, in form schemes, the signature inside the body. */
+static bool signs_in_form(const pr_channel_t *channel, const pr_operation_spec_t *spec)
+{
+    return channel->profile->signs && !spec->unsigned_ && channel->profile->sign.form_field[0];
+}
+
+/* Body and, in form schemes, the signature inside the body. */
 static pr_rc_t write_body(const pr_channel_t *channel, const pr_operation_spec_t *spec,
                           pr_template_context_t *context, pr_form_t *form, pr_buffer_t *signature,
                           pr_gateway_request_t *out, pr_error_t *error)
 {
-    bool signs = channel->profile->signs && !spec->unsigned_;
     pr_rc_t rc =
         spec->has_body ? pr_template_write(&spec->body, context, &out->body, error) : PR_OK;
     if (rc == PR_OK)
         rc = fill_form(&spec->form, context, form, error);
     context->form = form;
     const char *field = channel->profile->sign.form_field;
-    bool in_form = signs && field[0];
+    bool in_form = signs_in_form(channel, spec);
     if (rc == PR_OK && in_form)
         rc = make_signature(channel, context, signature, error);
     if (rc == PR_OK && in_form && pr_form_set(form, field, context->signature) != PR_OK)
@@ -136,8 +144,6 @@ static pr_rc_t write_body(const pr_channel_t *channel, const pr_operation_spec_t
     if (rc == PR_OK && form->count > 0 && pr_form_urlencode(form, &out->body) != PR_OK)
         rc = bad(error, "the form grows too large");
     context->body = pr_buffer_bytes(&out->body);
-    if (rc == PR_OK && signs && !in_form)
-        rc = make_signature(channel, context, signature, error);
     return rc;
 }
 
@@ -192,6 +198,9 @@ static pr_rc_t build(const pr_channel_t *channel, const pr_operation_spec_t *spe
     pr_buffer_t signature;
     pr_form_init(&form, FORM_MAX_BYTES);
     pr_buffer_init(&signature, VALUE_MAX_BYTES);
+    int64_t now_us = context->now_us;
+    if (context->facts->built_at_us >= 0)
+        context->now_us = context->facts->built_at_us;
     out->method = context->method = spec->method;
     pr_rc_t rc = pr_template_write(&spec->path, context, &out->target, error);
     if (rc == PR_OK && !is_clean(&out->target, true))
@@ -199,6 +208,9 @@ static pr_rc_t build(const pr_channel_t *channel, const pr_operation_spec_t *spe
     context->target = pr_buffer_bytes(&out->target);
     if (rc == PR_OK)
         rc = write_body(channel, spec, context, &form, &signature, out, error);
+    context->now_us = now_us; /* headers are of now: a gateway refuses what is old */
+    if (rc == PR_OK && channel->profile->signs && !spec->unsigned_ && !signs_in_form(channel, spec))
+        rc = make_signature(channel, context, &signature, error);
     if (rc == PR_OK)
         rc = write_headers(channel, spec, context, out, error);
     if (form.bytes.data)
@@ -221,7 +233,7 @@ pr_rc_t pr_gateway_build(const pr_channel_t *channel, pr_operation_t operation,
                             channel->profile->facts.name, pr_operation_name(operation));
     pr_template_context_t context = {
         .channel = channel, .facts = facts, .now_us = now_us, .nonce = nonce};
-    if (check_facts(channel, facts, error) != PR_OK)
+    if (check_facts(channel, operation, facts, error) != PR_OK)
         return PR_BAD;
     if (facts->request.len > 0 && (facts->request.len > PR_GATEWAY_BODY_MAX_BYTES ||
                                    pr_json_check(facts->request, &context.request) != PR_OK ||

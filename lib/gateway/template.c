@@ -21,6 +21,7 @@ static const struct {
 } names[] = {
     {"request_no", ASKING, PR_SOURCE_FACT, offsetof(pr_payment_facts_t, request_no)},
     {"reference", ASKING, PR_SOURCE_FACT, offsetof(pr_payment_facts_t, reference)},
+    {"reference_only", ASKING, PR_SOURCE_REFERENCE_ONLY, 0},
     {"refund_no", ASKING, PR_SOURCE_FACT, offsetof(pr_payment_facts_t, refund_no)},
     {"refund_reference", ASKING, PR_SOURCE_FACT, offsetof(pr_payment_facts_t, refund_reference)},
     {"order_no", ASKING, PR_SOURCE_FACT, offsetof(pr_payment_facts_t, order_no)},
@@ -54,10 +55,11 @@ static const struct {
     bool wants_arg;
     pr_filter_t kind;
 } filters[] = {
-    {"json", false, PR_FILTER_JSON},   {"raw", false, PR_FILTER_RAW},
-    {"url", false, PR_FILTER_URL},     {"basic", true, PR_FILTER_BASIC},
-    {"part", true, PR_FILTER_PART},    {"crc32", false, PR_FILTER_CRC32},
-    {"lower", false, PR_FILTER_LOWER}, {"upper", false, PR_FILTER_UPPER},
+    {"json", false, PR_FILTER_JSON},    {"raw", false, PR_FILTER_RAW},
+    {"url", false, PR_FILTER_URL},      {"basic", true, PR_FILTER_BASIC},
+    {"part", true, PR_FILTER_PART},     {"crc32", false, PR_FILTER_CRC32},
+    {"lower", false, PR_FILTER_LOWER},  {"upper", false, PR_FILTER_UPPER},
+    {"member", true, PR_FILTER_MEMBER}, {"under", true, PR_FILTER_UNDER},
 };
 
 typedef struct {

@@ -27,6 +27,7 @@ typedef enum {
     PR_SOURCE_AMOUNT,
     PR_SOURCE_REFUND_AMOUNT,
     PR_SOURCE_EXPIRES_AT,
+    PR_SOURCE_REFERENCE_ONLY, /* the gateway's number, where ours is not known */
 } pr_source_t;
 
 typedef enum {
@@ -39,6 +40,8 @@ typedef enum {
     PR_FILTER_CRC32,
     PR_FILTER_LOWER,
     PR_FILTER_UPPER,
+    PR_FILTER_MEMBER, /* "NAME":"..." of a JSON object */
+    PR_FILTER_UNDER,  /* NAME/... of a path */
 } pr_filter_t;
 
 typedef struct {

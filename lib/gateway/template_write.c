@@ -167,6 +167,8 @@ static pr_rc_t look_up(const pr_reference_t *from, const pr_template_context_t *
         return put_amount(value, context, context->facts->amount_minor);
     case PR_SOURCE_REFUND_AMOUNT:
         return put_amount(value, context, context->facts->refund_minor);
+    case PR_SOURCE_REFERENCE_ONLY:
+        return put_text(value, context->facts->request_no ? NULL : context->facts->reference);
     case PR_SOURCE_EXPIRES_AT:
         return put_moment(value, context, context->facts->expires_at_us);
     }
@@ -279,6 +281,12 @@ static pr_rc_t raw(const value_t *value, const char *charset, pr_buffer_t *out)
                    : pr_buffer_append(out, text.data, text.len);
 }
 
+static pr_rc_t member(const char *name, pr_bytes_t text, pr_buffer_t *out)
+{
+    pr_rc_t rc = pr_buffer_printf(out, "\"%s\":", name);
+    return rc == PR_OK ? quote(text, out) : rc;
+}
+
 static pr_rc_t filter_text(const pr_template_context_t *context, pr_filter_t kind, const char *arg,
                            pr_bytes_t text, pr_buffer_t *out)
 {
@@ -297,6 +305,10 @@ static pr_rc_t filter_text(const pr_template_context_t *context, pr_filter_t kin
         return change_case(text, 'A', 'Z', out);
     case PR_FILTER_UPPER:
         return change_case(text, 'a', 'z', out);
+    case PR_FILTER_MEMBER:
+        return member(arg, text, out);
+    case PR_FILTER_UNDER:
+        return pr_buffer_printf(out, "%s/%.*s", arg, (int)text.len, (const char *)text.data);
     case PR_FILTER_RAW:
     case PR_FILTER_NONE:
         break;

@@ -231,6 +231,7 @@ static void take_facts(pr_gateway_call_t *self)
         .amount_minor = known_number(in->amount_minor),
         .refund_minor = known_number(in->refund_minor),
         .expires_at_us = known_number(in->expires_at_us),
+        .built_at_us = known_number(in->built_at_us),
         .request = pr_bytes(in->request.data, in->request.len),
         .paid_before = in->paid_before,
     };
@@ -291,25 +292,29 @@ static pr_rc_t write_lines(pr_gateway_call_t *self, const char **lines, pr_error
     return PR_OK;
 }
 
+static int64_t timeout_of(const pr_gateway_call_t *self)
+{
+    int64_t wished_ms = self->job->timeout_ms, most_ms = self->shared->total_ms;
+    return wished_ms > 0 && wished_ms < most_ms ? wished_ms : most_ms;
+}
+
 static pr_rc_t post(pr_gateway_call_t *self, pr_http_done_fn *done, int64_t now_ms,
                     pr_error_t *error)
 {
-    const Postrider__V1__Job *job = self->job;
     pr_gateway_shared_t *shared = self->shared;
     const char *lines[PR_GATEWAY_HEADERS_MAX];
     pr_rc_t rc = write_lines(self, lines, error);
     if (rc != PR_OK)
         return rc;
     PR_CLEANUP_FREE char *url = url_of(self);
-    bool shorter = job->timeout_ms > 0 && job->timeout_ms < shared->total_ms;
     pr_http_request_t request = {
         .url = url,
         .method = self->request.method,
         .headers = lines,
         .header_count = (int)self->request.header_count,
         .body = pr_buffer_bytes(&self->request.body),
-        .total_ms = shorter ? job->timeout_ms : shared->total_ms,
-        .ca_pem = job->call->channel->tls_ca,
+        .total_ms = timeout_of(self),
+        .ca_pem = self->job->call->channel->tls_ca,
         .fresh = moves_money(self->request.operation),
         .keep_headers = true,
         .done = done,
@@ -534,29 +539,49 @@ static bool fetch_token(pr_gateway_call_t *self, int64_t now_ms)
 
 /* ---- the call ---- */
 
-static void note_digest(pr_gateway_call_t *self)
+/* What moves money is the same each time that it is sent (R6). False: it would not be. */
+static bool is_as_before(pr_gateway_call_t *self)
 {
+    const Postrider__V1__Call *call = self->job->call;
     uint8_t digest[SHA256_DIGEST_LENGTH];
-    if (!moves_money(self->request.operation) || self->request.body.len == 0)
-        return;
-    SHA256(self->request.body.data, self->request.body.len, digest);
+    pr_buffer_t text;
+    if (!moves_money(self->request.operation))
+        return true;
+    pr_buffer_init(&text, PR_GATEWAY_BODY_MAX_BYTES + URL_MAX_BYTES);
+    pr_assert(pr_buffer_printf(&text, "%s %s\n", self->request.method,
+                               pr_buffer_text(&self->request.target)) == PR_OK);
+    pr_assert(pr_buffer_append(&text, self->request.body.data, self->request.body.len) == PR_OK);
+    SHA256(text.data, text.len, digest);
+    pr_buffer_free(&text);
     pr_hex(pr_bytes(digest, sizeof(digest)), self->request_sha256);
+    return call->request.len == 0 || (call->request.len == sizeof(digest) &&
+                                      memcmp(call->request.data, digest, sizeof(digest)) == 0);
+}
+
+/* By the sender's clock: past its lease somebody else may have asked what became of it, and believed
+ * the answer (R2). */
+static bool is_late(const pr_gateway_call_t *self)
+{
+    const Postrider__V1__Job *job = self->job;
+    int64_t sent_us = self->batch->envelope->sent_at_us;
+    if (!moves_money(self->operation) || job->lease_ms == 0 || sent_us == 0)
+        return false;
+    int64_t left_ms = (sent_us - self->started_us) / 1000 + job->lease_ms;
+    return left_ms < timeout_of(self);
 }
 
 /* Builds and sends; false: the outcome is made. */
 static bool begin(pr_gateway_call_t *self, int64_t now_ms)
 {
     pr_error_t error = {0};
-    const Postrider__V1__Call *call = self->job->call;
     self->facts.token = known(self->channel->token);
     if (build(self, self->operation, &error) != PR_OK)
         return cannot(self, PR_ACTION_PERSON, "cannot_build", &error);
-    pr_bytes_t committed = pr_bytes(call->request.data, call->request.len);
-    if (committed.len > 0 && !pr_bytes_equal(committed, pr_buffer_bytes(&self->request.body))) {
-        (void)pr_error_set(&error, PR_BAD, "gateway", "", "other bytes than those committed");
+    if (!is_as_before(self)) {
+        (void)pr_error_set(&error, PR_BAD, "gateway", "", "not what was sent before");
+        self->request_sha256[0] = '\0';
         return cannot(self, PR_ACTION_PERSON, "request_changed", &error);
     }
-    note_digest(self);
     switch (post(self, on_answer, now_ms, &error)) {
     case PR_OK:
         self->sent = true;
@@ -591,6 +616,12 @@ bool pr_gateway_call_start(pr_gateway_call_t *self, int64_t now_ms)
                        pr_operation_name(self->operation), (int)self->job->kind);
         (void)pr_error_set(&error, PR_BAD, "gateway", "", "not an operation of this worker");
         return cannot(self, PR_ACTION_PERSON, "wrong_worker", &error);
+    }
+    if (is_late(self)) {
+        pr_log_limited(PR_LOG_WARN, "call.past_its_lease", "", "operation=%s",
+                       pr_operation_name(self->operation));
+        pr_gateway_call_return(self);
+        return false;
     }
     if (check_url(self->shared, call->channel->base_url, &error) != PR_OK)
         return cannot(self, PR_ACTION_STOP_CHANNEL, "bad_url", &error);

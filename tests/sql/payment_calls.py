@@ -168,6 +168,67 @@ is_(other.value("SELECT postrider.calls_expire_leases('%s', 100)" % second.id), 
 is_(second.apply(second.outcome(sent, pay.says(s, payment, "PENDING")))[0]["verdict"], "stale token: ignored: duplicate", "and takes what the worker still holds")
 is_(second.step(payment, pay.says(s, payment, "SUCCEEDED")), "query: applied -> none: final", "and its answer")
 
+# what is sent again is what was sent before (R6): by its digest once that is known, else only while the channel's account is the same
+DIGEST = "ab" * 32
+
+
+def sent_again(name, told=None, meanwhile=None):
+    """A charge is sent, asked about and not found; what comes of the next try."""
+    payment = pay.submit(other, name)
+    first = second.dispatch(second.call_of(payment))
+    other.run(meanwhile or "SELECT")
+    lost = TIMEOUT(payment)
+    second.apply(second.outcome(first, dict(lost, request_sha256=told) if told else lost))
+    second.step(payment, NOT_FOUND(payment))
+    second.due(payment)
+    return payment, first, second.dispatch(second.call_of(payment))
+
+
+CHANGED = "SELECT postrider.channel_set('me', 'c1', '{\"base_url\": \"http://127.0.0.1:%d\"}')"
+payment, first, again = sent_again("b1", DIGEST)
+ok(first["built_at_us"] and first["request_sha256"] is None, "the time that stands in a request is committed with its first call", first["built_at_us"])
+is_((again["operation"], again["request_sha256"], again["built_at_us"]), ("charge", DIGEST, first["built_at_us"]), "a retry has the same time, and knows what it must be")
+second.apply(second.outcome(again, dict(TIMEOUT(payment), request_sha256="cd" * 32)))
+is_(other.value("SELECT sha256 FROM postrider.call_request WHERE payment_id = %d" % payment), DIGEST, "what was sent first stays what it was")
+is_(other.fails("UPDATE postrider.call_request SET sha256 = repeat('0', 64) WHERE payment_id = %d" % payment), "PR006", "by hand, too")
+payment, first, again = sent_again("b2", DIGEST, CHANGED % 19)
+is_((again["operation"], again["request_sha256"]), ("charge", DIGEST), "the channel was changed: the digest judges")
+payment, first, again = sent_again("b3")
+is_((again["operation"], again["request_sha256"]), ("charge", None), "its worker never told what it was; nothing has changed: it is the same")
+payment, first, again = sent_again("b4", None, "UPDATE postrider.channel SET rate_per_s = 7 WHERE id = 'c1'")
+is_(again["operation"], "charge", "another rate is no other request")
+payment, first, again = sent_again("b5", None, CHANGED % 29)
+is_((again["dropped"], pay.tasks(other, payment)), ("with a person", ["payment_review MANUAL REQUEST_MAY_DIFFER"]), "it may differ: nothing is sent, a person has it")
+payment = pay.submit(other, "b6")
+first = second.dispatch(second.call_of(payment))
+second.apply(second.outcome(first, {}, returned=True))
+other.run(CHANGED % 39)
+is_(second.dispatch(second.call_of(payment))["operation"], "charge", "one that was handed back untried was never sent: nothing is to be the same")
+
+# a payment that the application charged: its one number is the gateway's, or what the gateway calls ours
+for number, want in ((None, (None, "theirs-1")), ("gateway", (None, "theirs-2")), ("ours", ("theirs-3", None))):
+    payment = pay.track(other, "tr-%s" % number, want[0] or want[1], **({"number": number} if number else {}))
+    second.due(payment)
+    handed = second.dispatch(second.call_of(payment))
+    is_((handed["request_no"], handed["reference"]), want, "tracked by %s" % (number or "default"))
+is_(other.fails("SELECT postrider.track_payment('m1', 'tr-x', 'c1', 'x-1', 1, 'CNY', NULL, '{\"number\": \"mine\"}')"), "PR003", "number is ours or gateway")
+is_(other.fails("SELECT postrider.submit_payment('m1', 'tr-y', 'c1', 1, 'CNY', '{}', '{\"number\": \"ours\"}')"), "PR003", "and of tracked payments")
+
+# what the next owner of a channel must know: a pause, and what may still be made
+other.run("SELECT postrider.calls_pause('%s', 'c1', 60000)" % second.id)
+other.run("SELECT postrider.calls_pause('%s', 'c1', 1000)" % second.id)
+payment = pay.submit(other, "or1")
+held = second.dispatch(second.call_of(payment))
+other.run("SELECT postrider.call_session_end('%s')" % second.id)
+is_(other.fails("SELECT postrider.calls_pause('%s', 'c1', 1)" % second.id), "PR009", "who has ended asks for no pause")
+second = pay.Scheduler(other)
+pause = other.value("SELECT paused_ms FROM postrider.calls_channels('%s', '{}', '{}') WHERE channel = 'c1'" % second.id)
+ok(1000 < int(pause) <= 60000, "the longer of two pauses is kept for the next owner", pause)
+orphans = other.run("SELECT salt, attempt, operation, payment_id, age_ms >= 0 FROM postrider.calls_orphaned('%s') WHERE call_id = %d" % (second.id, held["call_id"]))
+is_(orphans, [[str(held["salt"]), "1", "charge", str(payment), "t"]], "a call of the former owner is named by its token")
+other.run("SELECT postrider.calls_expire_leases('%s', 1000)" % second.id)
+is_(other.run("SELECT call_id FROM postrider.calls_orphaned('%s')" % second.id), [], "until its lease is ended")
+
 # a refused credential stops the channel, not the payment
 payment = pay.submit(other, "st1", on="noclose")
 second.step(payment, pay.says(other, payment, "PENDING"))

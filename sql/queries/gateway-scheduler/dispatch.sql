@@ -8,5 +8,6 @@
 --   expires_at_us bigint, request text (JSON object), paid_before bool,
 --   for the plan of the next call: age_ms bigint, expires_ms bigint (both since the payment's birth), polls int (answered or not,
 --   without this one), sooner int, polled_at_expiry bool, tries int (calls that move money, with this one), failures int (calls in a row
---   that got no answer, without this one). Errors: PR009 the session has ended.
+--   that got no answer, without this one),
+--   for money: built_at_us bigint or NULL (the time that stands in the request), request_sha256 text or NULL (hex, of what was sent before). Errors: PR009 the session has ended.
 SELECT d.* FROM postrider.calls_dispatch($1::uuid, $2::bigint[], $3::int[]) AS d;

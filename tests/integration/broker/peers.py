@@ -83,7 +83,7 @@ class Peer:
         self.socket.close(0)
 
     def envelope(self, **body):
-        envelope = self.pb.Envelope(version=1, message_id=os.urandom(16), sender="test")
+        envelope = self.pb.Envelope(version=1, message_id=os.urandom(16), sender="test", sent_at_us=time.time_ns() // 1000)
         ((name, value),) = body.items()
         getattr(envelope, name).CopyFrom(value)
         return envelope

@@ -282,6 +282,26 @@ Test(gateway_scheduler, a_429_gives_the_channel_peace_and_empties_its_bucket)
     world_end(w);
 }
 
+Test(gateway_scheduler, a_new_owner_keeps_the_peace_that_its_former_one_was_asked_for)
+{
+    world_t *w = world_new(10, 10, 10, 1);
+    pr_calls_channel_t channel = a_channel(2, 10, 10, 10);
+    int64_t ids[4];
+    channel.paused_ms = 20000;
+    pr_calls_set_channel(w->step, &channel, w->now_ms);
+    pr_calls_row_t row = {
+        .id = 900, .channel_no = 2, .class_no = PR_CALLS_MONEY, .operation = PR_OPERATION_CHARGE};
+    cr_assert_eq(pr_calls_add(w->step, &row), PR_CALLS_KEPT);
+    w->now_ms += 19999;
+    cr_assert_eq(world_pick(w, 4, 4, ids, 4), 0);
+    channel.version = 2;
+    pr_calls_set_channel(w->step, &channel, w->now_ms); /* a change begins no pause anew */
+    w->now_ms += 100;
+    cr_assert_eq(world_pick(w, 4, 4, ids, 4), 1);
+    cr_assert_eq(ids[0], 900);
+    world_end(w);
+}
+
 Test(gateway_scheduler, a_429_without_a_time_backs_off_doubling)
 {
     world_t *w = world_new(0, 1, 10, 1);

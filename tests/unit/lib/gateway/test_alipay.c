@@ -309,3 +309,82 @@ Test(alipay, what_the_notification_says_of_refunds, .init = begin, .fini = end)
     cr_expect_eq(result.items[0].evidence.status, PR_STATUS_REFUNDED);
     pr_webhook_result_free(&result);
 }
+
+static char *content_of(pr_operation_t operation, const pr_payment_facts_t *facts, int64_t now_us,
+                        pr_gateway_request_t *request)
+{
+    pr_error_t error = {0};
+    cr_assert_eq(
+        pr_gateway_build(channel, operation, facts, now_us, GATEWAY_NONCE, request, &error), PR_OK,
+        "%s", error.text);
+    pr_form_t form;
+    pr_form_init(&form, PR_GATEWAY_BODY_MAX_BYTES);
+    cr_assert_eq(pr_form_read_urlencoded(&form, pr_buffer_bytes(&request->body)), PR_OK);
+    pr_bytes_t content = pr_form_get(&form, "biz_content");
+    char *text = pr_strndup((const char *)content.data, content.len);
+    pr_form_free(&form);
+    return text;
+}
+
+Test(alipay, a_tracked_payment_is_named_by_its_one_number, .init = begin, .fini = end)
+{
+    static const struct {
+        pr_operation_t operation;
+        const char *ours, *theirs;
+    } cases[] = {
+        {PR_OPERATION_QUERY, "{\"out_trade_no\":\"P20261130001\"}", "{\"trade_no\":\"2026/1\"}"},
+        {PR_OPERATION_CLOSE, "{\"out_trade_no\":\"P20261130001\"}", "{\"trade_no\":\"2026/1\"}"},
+        {PR_OPERATION_REFUND,
+         "{\"out_trade_no\":\"P20261130001\",\"out_request_no\":\"F1\",\"refund_amount\":\"1.00\"}",
+         "{\"trade_no\":\"2026/1\",\"out_request_no\":\"F1\",\"refund_amount\":\"1.00\"}"},
+    };
+    for (size_t i = 0; i < PR_COUNT(cases); i++) {
+        pr_payment_facts_t facts = gateway_facts();
+        pr_gateway_request_t request;
+        pr_gateway_request_init(&request);
+        facts.refund_no = "F1";
+        facts.refund_minor = 100;
+        facts.reference = "2026/1";
+        PR_CLEANUP_FREE char *ours =
+            content_of(cases[i].operation, &facts, GATEWAY_NOW_US, &request);
+        cr_expect_str_eq(ours, cases[i].ours, "by ours as long as it is known");
+        facts.request_no = NULL;
+        PR_CLEANUP_FREE char *theirs =
+            content_of(cases[i].operation, &facts, GATEWAY_NOW_US, &request);
+        cr_expect_str_eq(theirs, cases[i].theirs);
+        pr_gateway_request_free(&request);
+    }
+}
+
+Test(alipay, a_retry_is_the_same_to_the_byte, .init = begin, .fini = end)
+{
+    pr_payment_facts_t facts = gateway_facts();
+    pr_gateway_request_t first, again;
+    pr_gateway_request_init(&first);
+    pr_gateway_request_init(&again);
+    facts.built_at_us = GATEWAY_NOW_US;
+    PR_CLEANUP_FREE char *one = content_of(PR_OPERATION_CHARGE, &facts, GATEWAY_NOW_US, &first);
+    PR_CLEANUP_FREE char *two =
+        content_of(PR_OPERATION_CHARGE, &facts, GATEWAY_NOW_US + 600 * INT64_C(1000000), &again);
+    cr_expect(pr_bytes_equal(pr_buffer_bytes(&first.body), pr_buffer_bytes(&again.body)),
+              "time and signature, too");
+    facts.built_at_us = -1;
+    PR_CLEANUP_FREE char *three =
+        content_of(PR_OPERATION_CHARGE, &facts, GATEWAY_NOW_US + 600 * INT64_C(1000000), &again);
+    cr_expect_not(pr_bytes_equal(pr_buffer_bytes(&first.body), pr_buffer_bytes(&again.body)));
+    pr_gateway_request_free(&first);
+    pr_gateway_request_free(&again);
+}
+
+Test(alipay, a_number_that_was_used_otherwise_is_a_persons, .init = begin, .fini = end)
+{
+    static const gateway_answer_case_t cases[] = {
+        {"another amount under this number", PR_OPERATION_CHARGE, 200,
+         FAILURE("40004", "ACQ.CONTEXT_INCONSISTENT"), PR_STATUS_UNKNOWN, PR_ACTION_PERSON,
+         "number_used_with_other_parameters"},
+        {"the time of the first try is too old by now", PR_OPERATION_CHARGE, 200,
+         FAILURE("40002", "isv.invalid-timestamp"), PR_STATUS_UNKNOWN, PR_ACTION_PERSON,
+         "timestamp_refused"},
+    };
+    judge_cases(cases, PR_COUNT(cases), false);
+}

@@ -84,3 +84,40 @@ Test(generic_md5, requests_and_notifications_have_the_openssl_commands_signature
         gateway_expect_refused(channel, &webhook, GATEWAY_NOW_US, refused[i].reason);
     }
 }
+
+/* The application charged: the payment has one number, the gateway's or what the gateway calls ours. */
+Test(generic_md5, a_tracked_payment_is_asked_about_closed_and_refunded_by_its_number, .init = begin,
+     .fini = end)
+{
+    static const pr_operation_t operations[] = {PR_OPERATION_QUERY, PR_OPERATION_CLOSE,
+                                                PR_OPERATION_REFUND};
+    for (size_t i = 0; i < PR_COUNT(operations); i++) {
+        pr_payment_facts_t facts = gateway_facts();
+        pr_gateway_request_t request;
+        pr_gateway_request_init(&request);
+        facts.refund_no = "F1";
+        facts.refund_minor = 100;
+        gateway_build(channel, operations[i], &facts, &request);
+        cr_expect(strstr(pr_buffer_text(&request.body), "mchOrderNo=P20261130001&"));
+        cr_expect_not(strstr(pr_buffer_text(&request.body), "payOrderId"));
+        facts.request_no = NULL;
+        facts.reference = "G1";
+        gateway_build(channel, operations[i], &facts, &request);
+        cr_expect(strstr(pr_buffer_text(&request.body), "payOrderId=G1&"));
+        cr_expect_not(strstr(pr_buffer_text(&request.body), "mchOrderNo"));
+        pr_gateway_request_free(&request);
+    }
+}
+
+Test(generic_md5, an_order_that_is_not_there, .init = begin, .fini = end)
+{
+    pr_payment_facts_t facts = gateway_facts();
+    static const char body[] = "{\"code\":9999,\"msg\":\"订单不存在\",\"data\":null}";
+    pr_evidence_t e = gateway_judge(channel, PR_OPERATION_QUERY, &facts, 200, body, NULL);
+    cr_expect_eq(e.status, PR_STATUS_NOT_FOUND);
+    e = gateway_judge(channel, PR_OPERATION_CHARGE, &facts, 200, body, NULL);
+    cr_expect_eq(e.action, PR_ACTION_QUERY_FIRST, "a charge says nothing by it");
+    e = gateway_judge(channel, PR_OPERATION_QUERY, &facts, 200,
+                      "{\"code\":9999,\"msg\":\"系统繁忙\"}", NULL);
+    cr_expect_eq(e.status, PR_STATUS_UNKNOWN, "nor does any other fault of theirs");
+}

@@ -334,3 +334,55 @@ Test(wechat_v3, forgeries_and_probes_are_refused, .init = begin, .fini = end)
     pr_reply_t reply = pr_webhook_reply(channel, PR_REPLY_ACCEPTED);
     cr_expect(reply.http_status == 204 && reply.body[0] == '\0');
 }
+
+/* The application charged: by its own number (option number: ours), or by WeChat's. */
+Test(wechat_v3, a_tracked_payment_is_named_by_its_one_number, .init = begin, .fini = end)
+{
+    pr_payment_facts_t facts = gateway_facts();
+    pr_gateway_request_t request;
+    pr_error_t error = {0};
+    pr_gateway_request_init(&request);
+    facts.refund_no = "F1";
+    facts.refund_minor = 100;
+    gateway_build(channel, PR_OPERATION_QUERY, &facts, &request);
+    cr_expect_str_eq(pr_buffer_text(&request.target),
+                     "/v3/pay/transactions/out-trade-no/P20261130001?mchid=1900000109");
+    facts.request_no = NULL;
+    facts.reference = "4200000001";
+    gateway_build(channel, PR_OPERATION_QUERY, &facts, &request);
+    cr_expect_str_eq(pr_buffer_text(&request.target),
+                     "/v3/pay/transactions/id/4200000001?mchid=1900000109");
+    gateway_build(channel, PR_OPERATION_REFUND, &facts, &request);
+    static const char begins[] = "{\"transaction_id\":\"4200000001\",\"out_refund_no\":\"F1\",";
+    cr_expect_eq(strncmp(pr_buffer_text(&request.body), begins, sizeof begins - 1), 0, "%s",
+                 pr_buffer_text(&request.body));
+    cr_expect_eq(pr_gateway_build(channel, PR_OPERATION_CLOSE, &facts, GATEWAY_NOW_US,
+                                  GATEWAY_NONCE, &request, &error),
+                 PR_BAD, "WeChat closes by our number alone");
+    cr_expect_str_eq(error.text, "request_no is wanted and not known");
+    facts.reference = NULL;
+    cr_expect_eq(pr_gateway_build(channel, PR_OPERATION_REFUND, &facts, GATEWAY_NOW_US,
+                                  GATEWAY_NONCE, &request, &error),
+                 PR_BAD, "without any number nothing is built");
+    pr_gateway_request_free(&request);
+}
+
+Test(wechat_v3, a_retry_has_the_same_body_and_a_signature_of_now, .init = begin, .fini = end)
+{
+    pr_payment_facts_t facts = gateway_facts();
+    pr_gateway_request_t first, again;
+    pr_error_t error = {0};
+    pr_gateway_request_init(&first);
+    pr_gateway_request_init(&again);
+    facts.built_at_us = GATEWAY_NOW_US;
+    gateway_build(channel, PR_OPERATION_CHARGE, &facts, &first);
+    cr_assert_eq(pr_gateway_build(channel, PR_OPERATION_CHARGE, &facts,
+                                  GATEWAY_NOW_US + 600 * INT64_C(1000000), GATEWAY_NONCE, &again,
+                                  &error),
+                 PR_OK);
+    cr_expect(pr_bytes_equal(pr_buffer_bytes(&first.body), pr_buffer_bytes(&again.body)));
+    cr_expect(strstr(gateway_header_of(&first, "Authorization"), "timestamp=\"1795000000\""));
+    cr_expect(strstr(gateway_header_of(&again, "Authorization"), "timestamp=\"1795000600\""));
+    pr_gateway_request_free(&first);
+    pr_gateway_request_free(&again);
+}
