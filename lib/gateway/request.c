@@ -75,7 +75,8 @@ static const pr_operation_spec_t *choose(const pr_channel_t *channel, pr_operati
 static pr_rc_t check_facts(const pr_channel_t *channel, pr_operation_t operation,
                            const pr_payment_facts_t *facts, pr_error_t *error)
 {
-    bool names_it = operation != PR_OPERATION_TOKEN && operation != PR_OPERATION_QUERY_REFUND;
+    bool names_it = operation == PR_OPERATION_CAPTURE || operation == PR_OPERATION_QUERY ||
+                    operation == PR_OPERATION_REFUND || operation == PR_OPERATION_CLOSE;
     if (names_it && !facts->request_no && !facts->reference)
         return bad(error, "the payment has no number, neither ours nor the gateway's");
     uint32_t max = channel->profile->facts.idempotency.max_length;

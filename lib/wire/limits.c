@@ -159,7 +159,8 @@ static const pr_field_rule_t payment_facts_fields[] = {
     [12] = ANY,
     [13] = ANY,
     [14] = HIDDEN(PR_WIRE_REQUEST_MAX, PR_SHOW_LENGTH),
-    [15] = ANY};
+    [15] = ANY,
+    [16] = ANY};
 MESSAGE(payment_facts, payment_facts);
 
 static const pr_field_rule_t call_subject_fields[] = {
@@ -169,7 +170,7 @@ MESSAGE(call_subject, call_subject);
 static const pr_field_rule_t call_fields[] = {[1] = UPTO(OPERATION_MAX),
                                               [2] = ONE(channel_spec),
                                               [3] = ONE(payment_facts),
-                                              [4] = HIDDEN(PR_WIRE_REQUEST_MAX, PR_SHOW_LENGTH),
+                                              [4] = UPTO(32), /* SHA-256 */
                                               [5] = MAYBE(call_subject)};
 MESSAGE(call, call);
 
@@ -189,7 +190,8 @@ static const pr_field_rule_t job_fields[] = {[1] = ONE(token),
                                              [14] = HIDDEN(PR_WIRE_BODY_MAX, PR_SHOW_DIGEST),
                                              [15] = ONE_UNLESS(17, endpoint_config),
                                              [16] = ANY,
-                                             [17] = MAYBE(call)};
+                                             [17] = MAYBE(call),
+                                             [18] = ANY};
 MESSAGE(job, job);
 
 static const pr_field_rule_t job_batch_fields[] = {
