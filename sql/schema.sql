@@ -955,7 +955,7 @@ CREATE FUNCTION postrider.call_apply(result jsonb, OUT verdict text, OUT next te
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
-    AS $$
+    AS $_$
 DECLARE
     p postrider.payment;
     c postrider.channel;
@@ -985,6 +985,10 @@ BEGIN
         END IF;
         RETURN;
     END IF;
+    IF e ->> 'request_sha256' ~ '^[0-9a-f]{64}$' THEN       -- what was sent first is what may be sent again
+        UPDATE postrider.call_request AS q SET sha256 = e ->> 'request_sha256'
+        WHERE q.payment_id = p.id AND q.refund_id = coalesce((result ->> 'refund_id')::bigint, 0) AND q.operation = result ->> 'operation' AND q.sha256 IS NULL;
+    END IF;
     verdict := postrider.apply_evidence(p.id, (result ->> 'refund_id')::bigint, result ->> 'operation', e, NULL);
     IF own THEN
         SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = p.id;
@@ -1005,7 +1009,7 @@ BEGIN
     VALUES (p.channel_no, p.id, (result ->> 'refund_id')::bigint, result ->> 'operation', coalesce((result ->> 'attempt')::int, 0),
             CASE WHEN own THEN k.dispatched_at END, (e ->> 'duration_ms')::int, (e ->> 'http_status')::int, e ->> 'transport', e ->> 'status', e ->> 'action',
             e ->> 'reason', verdict, next);
-END $$;
+END $_$;
 
 ALTER FUNCTION postrider.call_apply(result jsonb, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text) OWNER TO postrider_owner;
 
@@ -1177,6 +1181,7 @@ CREATE TABLE postrider.payment (
     webhook_ms bigint,
     notify_id uuid,
     args_hash bytea NOT NULL,
+    number_ours boolean DEFAULT false NOT NULL,
     CONSTRAINT payment_amount_minor_check CHECK (((amount_minor >= 0) AND (amount_minor <= '9007199254740991'::bigint))),
     CONSTRAINT payment_on_expiry_check CHECK ((on_expiry = ANY (ARRAY['close'::text, 'manual'::text])))
 )
@@ -1427,11 +1432,38 @@ BEGIN
           OR k.operation = 'refund' AND r.sent_at IS NOT NULL AND k.reason NOT IN ('confirmed_not_charged', 'returned', 'refused_untried') THEN
         PERFORM postrider.call_put(p, k.refund_id, CASE k.operation WHEN 'charge' THEN 'query' ELSE 'query_refund' END, interval '0', 'ask_first');
         RETURN 'asked first';
+    ELSIF k.operation IN ('charge', 'capture', 'refund') AND EXISTS (
+            SELECT FROM postrider.call_request AS q WHERE q.payment_id = p.id AND q.refund_id = coalesce(k.refund_id, 0) AND q.operation = k.operation
+            AND q.sha256 IS NULL AND q.config <> postrider.channel_config(c) AND k.tries > 0) THEN
+        IF k.refund_id IS NULL THEN
+            PERFORM postrider.payment_to_person(p, 'REQUEST_MAY_DIFFER', '{}');
+        ELSE
+            PERFORM postrider.refund_to_person(p, r, 'REQUEST_MAY_DIFFER', '{}');
+        END IF;
+        RETURN 'with a person';
     END IF;
     RETURN NULL;
 END $$;
 
 ALTER FUNCTION postrider.call_refuse_open(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) OWNER TO postrider_owner;
+
+--
+-- Name: call_request_before(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.call_request_before() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF (NEW.payment_id, NEW.refund_id, NEW.operation) <> (OLD.payment_id, OLD.refund_id, OLD.operation)
+       OR OLD.sha256 IS NOT NULL AND (NEW.config, NEW.built_at, NEW.sha256) IS DISTINCT FROM (OLD.config, OLD.built_at, OLD.sha256) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = 'a request stays what it was', HINT = 'What is to be sent differently is a new intent.';
+    END IF;
+    RETURN NEW;
+END $$;
+
+ALTER FUNCTION postrider.call_request_before() OWNER TO postrider_owner;
 
 --
 -- Name: call_session_beat(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1627,12 +1659,13 @@ ALTER FUNCTION postrider.calls_apply(session uuid, results jsonb) OWNER TO postr
 -- Name: calls_channels(uuid, text[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE FUNCTION postrider.calls_channels(session uuid, known text[], versions bigint[]) RETURNS TABLE(channel text, version bigint, shard smallint, state text, profile text, base_url text, tls_ca text, parameters jsonb, exponents jsonb, rate_per_s double precision, burst integer, concurrency integer, polls text, max_polls integer, charge_retry text, query_supported boolean)
+CREATE FUNCTION postrider.calls_channels(session uuid, known text[], versions bigint[]) RETURNS TABLE(channel text, version bigint, shard smallint, state text, profile text, base_url text, tls_ca text, parameters jsonb, exponents jsonb, rate_per_s double precision, burst integer, concurrency integer, polls text, max_polls integer, charge_retry text, query_supported boolean, paused_ms bigint)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
     SELECT c.id, c.version, c.shard, c.state, c.profile, c.base_url, c.tls_ca, postrider.channel_parameters(c.id), c.exponents, c.rate_per_s, c.burst,
-           c.concurrency, c.polls, c.max_polls, c.charge_retry, 'query' = ANY (c.operations)
+           c.concurrency, c.polls, c.max_polls, c.charge_retry, 'query' = ANY (c.operations),
+           (SELECT greatest(0, (extract(epoch FROM x.until - clock_timestamp()) * 1000)::bigint) FROM postrider.channel_pause AS x WHERE x.channel_no = c.no)
     FROM postrider.channel AS c JOIN postrider.call_shard AS h ON h.no = c.shard AND h.session = $1
     WHERE NOT EXISTS (SELECT FROM unnest($2, $3) AS k (id, version) WHERE k.id = c.id AND k.version = c.version)
     ORDER BY c.id
@@ -1644,7 +1677,7 @@ ALTER FUNCTION postrider.calls_channels(session uuid, known text[], versions big
 -- Name: calls_dispatch(uuid, bigint[], integer[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE FUNCTION postrider.calls_dispatch(session uuid, call_ids bigint[], lease_ms integer[]) RETURNS TABLE(call_id bigint, dropped text, salt bigint, attempt integer, channel text, class integer, operation text, payment_id bigint, refund_id bigint, request_no text, reference text, refund_no text, refund_reference text, order_no text, currency text, description text, reason text, notify_url text, return_url text, amount_minor bigint, refund_minor bigint, expires_at_us bigint, request text, paid_before boolean, age_ms bigint, expires_ms bigint, polls integer, sooner integer, polled_at_expiry boolean, tries integer, failures integer)
+CREATE FUNCTION postrider.calls_dispatch(session uuid, call_ids bigint[], lease_ms integer[]) RETURNS TABLE(call_id bigint, dropped text, salt bigint, attempt integer, channel text, class integer, operation text, payment_id bigint, refund_id bigint, request_no text, reference text, refund_no text, refund_reference text, order_no text, currency text, description text, reason text, notify_url text, return_url text, amount_minor bigint, refund_minor bigint, expires_at_us bigint, request text, paid_before boolean, age_ms bigint, expires_ms bigint, polls integer, sooner integer, polled_at_expiry boolean, tries integer, failures integer, built_at_us bigint, request_sha256 text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1658,6 +1691,7 @@ DECLARE
     c postrider.channel;
     lease interval;
     money boolean;
+    q postrider.call_request;
 BEGIN
     PERFORM postrider.call_fence($1);
     -- payments first, in order; one that somebody else holds just now keeps its call for the next time
@@ -1675,7 +1709,7 @@ BEGIN
         IF dropped IS NOT NULL THEN
             RETURN QUERY SELECT k.id, dropped, NULL::bigint, NULL::int, c.id, NULL::int, k.operation, p.id, r.id, NULL::text, NULL::text, NULL::text, NULL::text,
                 NULL::text, NULL::text, NULL::text, NULL::text, NULL::text, NULL::text, NULL::bigint, NULL::bigint, NULL::bigint, NULL::text, NULL::boolean,
-                NULL::bigint, NULL::bigint, NULL::int, NULL::int, NULL::boolean, NULL::int, NULL::int;
+                NULL::bigint, NULL::bigint, NULL::int, NULL::int, NULL::boolean, NULL::int, NULL::int, NULL::bigint, NULL::text;
             CONTINUE;
         END IF;
         lease := $3[array_position($2, k.id)] * interval '1 ms';
@@ -1685,6 +1719,15 @@ BEGIN
             tries = x.tries + money::int,
             settle_at = CASE WHEN money THEN clock_timestamp() + lease + postrider.scaled(c.settle_ms) ELSE x.settle_at END
         WHERE x.id = k.id RETURNING x.* INTO k;
+        q := NULL;
+        IF money THEN                 -- what determines the request's bytes, committed before the first of its calls
+            INSERT INTO postrider.call_request AS x (payment_id, refund_id, operation, config)
+            VALUES (p.id, coalesce(r.id, 0), k.operation, postrider.channel_config(c))
+            ON CONFLICT ON CONSTRAINT call_request_pkey DO UPDATE SET config = excluded.config, built_at = excluded.built_at
+            WHERE k.tries = 1 AND x.sha256 IS NULL;                  -- handed back untried: this one is the first
+            SELECT x.* INTO q FROM postrider.call_request AS x
+            WHERE x.payment_id = p.id AND x.refund_id = coalesce(r.id, 0) AND x.operation = k.operation;
+        END IF;
         IF k.operation = 'refund' THEN
             UPDATE postrider.refund AS x SET state = 'processing', sent_at = coalesce(x.sent_at, clock_timestamp()), updated_at = now() WHERE x.id = r.id;
         ELSIF money AND p.sent_at IS NULL THEN
@@ -1692,11 +1735,12 @@ BEGIN
                    version = nextval('postrider.outbox_id_seq') WHERE x.id = p.id RETURNING x.* INTO p;
             PERFORM postrider.history_add(p, NULL, 'postrider', NULL, 'sent', 'created', p.state, jsonb_build_object('request_no', p.request_no));
         END IF;
-        RETURN QUERY SELECT k.id, NULL::text, k.salt, k.attempt, c.id, k.class::int, k.operation, p.id, r.id, p.request_no, p.gateway_reference, r.gateway_no,
+        RETURN QUERY SELECT k.id, NULL::text, k.salt, k.attempt, c.id, k.class::int, k.operation, p.id, r.id,
+            coalesce(p.request_no, CASE WHEN p.number_ours THEN p.gateway_reference END), CASE WHEN NOT p.number_ours THEN p.gateway_reference END, r.gateway_no,
             r.gateway_reference, p.order_no, p.currency, p.request::jsonb ->> 'description', r.reason, p.webhook_url, p.request::jsonb ->> 'return_url',
             p.amount_minor, r.amount_minor, (extract(epoch FROM p.expires_at) * 1000000)::bigint, p.request, p.paid_before,
             (extract(epoch FROM clock_timestamp() - p.created_at) * 1000)::bigint, (extract(epoch FROM p.expires_at - p.created_at) * 1000)::bigint,
-            k.polls, k.sooner, k.at_expiry, k.tries, k.failures;
+            k.polls, k.sooner, k.at_expiry, k.tries, k.failures, (extract(epoch FROM q.built_at) * 1000000)::bigint, q.sha256;
     END LOOP;
 END $_$;
 
@@ -1761,6 +1805,44 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.calls_expire_leases(session uuid, most integer) OWNER TO postrider_owner;
+
+--
+-- Name: calls_orphaned(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.calls_orphaned(session uuid) RETURNS TABLE(call_id bigint, channel text, class integer, salt bigint, attempt integer, operation text, payment_id bigint, refund_id bigint, age_ms bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT d.id, c.id, d.class::int, d.salt, d.attempt, d.operation, d.payment_id, d.refund_id,
+           (extract(epoch FROM clock_timestamp() - d.dispatched_at) * 1000)::bigint
+    FROM postrider.channel AS c JOIN postrider.call_shard AS h ON h.no = c.shard AND h.session = $1
+    CROSS JOIN LATERAL (SELECT k.* FROM postrider.call AS k WHERE k.channel_no = c.no AND k.lease_until IS NOT NULL
+                        ORDER BY k.lease_until DESC LIMIT 1000) AS d        -- 1000: the most at a time that a channel may have
+    WHERE d.session <> $1 AND NOT EXISTS (SELECT FROM postrider.call_session AS s WHERE s.id = d.session AND s.ended IS NULL)
+$_$;
+
+ALTER FUNCTION postrider.calls_orphaned(session uuid) OWNER TO postrider_owner;
+
+--
+-- Name: calls_pause(uuid, text, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.calls_pause(session uuid, channel text, ms bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_variable
+BEGIN
+    PERFORM postrider.call_fence(session);
+    INSERT INTO postrider.channel_pause AS p (channel_no, until)
+    SELECT c.no, clock_timestamp() + least(ms, 86400000) * interval '1 ms' FROM postrider.channel AS c WHERE c.id = channel
+    ON CONFLICT (channel_no) DO UPDATE SET until = greatest(p.until, excluded.until);
+END $$;
+
+ALTER FUNCTION postrider.calls_pause(session uuid, channel text, ms bigint) OWNER TO postrider_owner;
 
 --
 -- Name: calls_webhook_delays(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1934,6 +2016,19 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.channel_before() OWNER TO postrider_owner;
+
+--
+-- Name: channel_config(postrider.channel); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_config(c postrider.channel) RETURNS bytea
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    SELECT sha256(convert_to(jsonb_build_array(c.profile, c.base_url, c.account, c.exponents, postrider.channel_parameters(c.id))::text, 'UTF8'))
+$$;
+
+ALTER FUNCTION postrider.channel_config(c postrider.channel) OWNER TO postrider_owner;
 
 --
 -- Name: channel_json(postrider.channel); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -6546,7 +6641,7 @@ BEGIN
             HINT = 'Add it first: postrider channel add ID --profile NAME --base-url URL.';
     END IF;
     SELECT o.key INTO k FROM jsonb_object_keys(CASE jsonb_typeof(options) WHEN 'object' THEN options ELSE '{}' END) AS o (key)
-    WHERE o.key NOT IN ('notify_url', 'priority', 'extra', 'app_ref', 'intent', 'on_expiry', 'livemode', 'expires_at') LIMIT 1;
+    WHERE o.key NOT IN ('notify_url', 'priority', 'extra', 'app_ref', 'intent', 'on_expiry', 'livemode', 'expires_at', 'number') LIMIT 1;
     IF order_no IS NULL OR order_no = '' OR order_no ~ '[[:cntrl:]]' THEN
         what := 'order_no is missing or has control characters';
         hint := 'Pass the order''s number: 1 to 64 printable characters.';
@@ -6575,13 +6670,16 @@ BEGIN
         hint := 'Pass {} for none.';
     ELSIF k IS NOT NULL THEN
         what := format('%L is no option', left(k, 80));
-        hint := 'Options are notify_url, priority, extra, app_ref, intent, on_expiry, livemode, expires_at.';
+        hint := 'Options are notify_url, priority, extra, app_ref, intent, on_expiry, livemode, expires_at, number.';
     ELSIF EXISTS (SELECT FROM jsonb_each(options) AS o
                   WHERE jsonb_typeof(o.value) <> CASE o.key WHEN 'priority' THEN 'number' WHEN 'extra' THEN 'object' WHEN 'livemode' THEN 'boolean' ELSE 'string' END)
-          OR options ->> 'priority' NOT IN ('0', '1', '2') OR options ->> 'on_expiry' NOT IN ('close', 'manual')
+          OR options ->> 'priority' NOT IN ('0', '1', '2') OR options ->> 'on_expiry' NOT IN ('close', 'manual') OR options ->> 'number' NOT IN ('ours', 'gateway')
           OR length(options ->> 'intent') NOT BETWEEN 1 AND 64 OR length(options ->> 'app_ref') NOT BETWEEN 1 AND 128 THEN
         what := 'an option has a value that it does not take';
-        hint := 'notify_url text, priority 0 to 2, extra object, app_ref text (128), intent text (64), on_expiry close or manual, livemode boolean.';
+        hint := 'notify_url text, priority 0 to 2, extra object, app_ref text (128), intent text (64), on_expiry close or manual, livemode boolean, number ours or gateway.';
+    ELSIF options ? 'number' AND reference IS NULL THEN
+        what := 'number is an option of track_payment';
+        hint := 'A payment that Postrider charges has a number of ours and gets one of the gateway''s.';
     ELSIF octet_length(options ->> 'extra') > 20480 THEN
         code := 'PR008';
         what := 'extra is longer than 20480 bytes';
@@ -6723,11 +6821,12 @@ BEGIN
     LOOP
         INSERT INTO postrider.payment AS p (merchant_id, order_no, channel, channel_no, intent, state, manual, manual_reason, amount_minor, currency,
             version, gateway_reference, request_no, request, webhook_url, app_ref, notify_url, priority, extra, on_expiry, livemode, single, expires_at,
-            args_hash)
+            args_hash, number_ours)
         VALUES (merchant_id, order_no, c.id, c.no, coalesce(options ->> 'intent', '1'), CASE WHEN request_no IS NULL THEN 'processing' ELSE 'created' END,
             odd, CASE WHEN odd THEN 'UNKNOWN_CURRENCY' END, amount_minor, currency, nextval('postrider.outbox_id_seq'), reference, request_no, request::text,
             c.notify_url, options ->> 'app_ref', options ->> 'notify_url', (options ->> 'priority')::smallint, coalesce(options -> 'extra', '{}'),
-            coalesce(options ->> 'on_expiry', 'close'), c.livemode, c.order_policy = 'single', expires, args)
+            coalesce(options ->> 'on_expiry', 'close'), c.livemode, c.order_policy = 'single', expires, args,
+            coalesce(options ->> 'number', '') = 'ours')
         ON CONFLICT DO NOTHING RETURNING p.id INTO id;
         fresh := FOUND;
         EXIT WHEN fresh;
@@ -11385,6 +11484,22 @@ ALTER TABLE postrider.call_log ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY 
 );
 
 --
+-- Name: call_request; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.call_request (
+    payment_id bigint NOT NULL,
+    refund_id bigint NOT NULL,
+    operation text NOT NULL,
+    config bytea NOT NULL,
+    built_at timestamp with time zone DEFAULT date_trunc('second'::text, clock_timestamp()) NOT NULL,
+    sha256 text,
+    CONSTRAINT call_request_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text))
+);
+
+ALTER TABLE postrider.call_request OWNER TO postrider_owner;
+
+--
 -- Name: call_session; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -11437,6 +11552,17 @@ CREATE TABLE postrider.channel_parameter (
 );
 
 ALTER TABLE postrider.channel_parameter OWNER TO postrider_owner;
+
+--
+-- Name: channel_pause; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.channel_pause (
+    channel_no integer NOT NULL,
+    until timestamp with time zone NOT NULL
+);
+
+ALTER TABLE postrider.channel_pause OWNER TO postrider_owner;
 
 --
 -- Name: channels; Type: VIEW; Schema: postrider; Owner: postrider_owner
@@ -12893,6 +13019,13 @@ ALTER TABLE ONLY postrider.call
     ADD CONSTRAINT call_pkey PRIMARY KEY (id);
 
 --
+-- Name: call_request call_request_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.call_request
+    ADD CONSTRAINT call_request_pkey PRIMARY KEY (payment_id, refund_id, operation);
+
+--
 -- Name: call_session call_session_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
 --
 
@@ -12926,6 +13059,13 @@ ALTER TABLE ONLY postrider.channel
 
 ALTER TABLE ONLY postrider.channel_parameter
     ADD CONSTRAINT channel_parameter_pkey PRIMARY KEY (channel, name, "position");
+
+--
+-- Name: channel_pause channel_pause_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.channel_pause
+    ADD CONSTRAINT channel_pause_pkey PRIMARY KEY (channel_no);
 
 --
 -- Name: channel channel_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -14032,6 +14172,18 @@ CREATE TRIGGER audit_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON postrider.audit
 ALTER TABLE postrider.audit ENABLE ALWAYS TRIGGER audit_kept;
 
 --
+-- Name: call_request call_request_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER call_request_before BEFORE UPDATE ON postrider.call_request FOR EACH ROW EXECUTE FUNCTION postrider.call_request_before();
+
+--
+-- Name: call_request call_request_kept; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER call_request_kept BEFORE DELETE OR TRUNCATE ON postrider.call_request FOR EACH STATEMENT EXECUTE FUNCTION postrider.guard_history();
+
+--
 -- Name: channel channel_before; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
 --
 
@@ -14713,6 +14865,12 @@ REVOKE ALL ON FUNCTION postrider.call_refuse(c postrider.channel, p postrider.pa
 REVOKE ALL ON FUNCTION postrider.call_refuse_open(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) FROM PUBLIC;
 
 --
+-- Name: FUNCTION call_request_before(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.call_request_before() FROM PUBLIC;
+
+--
 -- Name: FUNCTION call_session_beat(session uuid, OUT alive boolean, OUT target integer, OUT owned integer); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -14802,6 +14960,20 @@ REVOKE ALL ON FUNCTION postrider.calls_expire_leases(session uuid, most integer)
 GRANT ALL ON FUNCTION postrider.calls_expire_leases(session uuid, most integer) TO postrider_gateway_scheduler;
 
 --
+-- Name: FUNCTION calls_orphaned(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.calls_orphaned(session uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.calls_orphaned(session uuid) TO postrider_gateway_scheduler;
+
+--
+-- Name: FUNCTION calls_pause(session uuid, channel text, ms bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.calls_pause(session uuid, channel text, ms bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.calls_pause(session uuid, channel text, ms bigint) TO postrider_gateway_scheduler;
+
+--
 -- Name: FUNCTION calls_webhook_delays(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -14834,6 +15006,12 @@ GRANT ALL ON FUNCTION postrider.channel_add(who text, id text, settings jsonb, p
 --
 
 REVOKE ALL ON FUNCTION postrider.channel_before() FROM PUBLIC;
+
+--
+-- Name: FUNCTION channel_config(c postrider.channel); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_config(c postrider.channel) FROM PUBLIC;
 
 --
 -- Name: FUNCTION channel_json(c postrider.channel); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -17052,6 +17230,12 @@ GRANT SELECT ON TABLE postrider.attempt_log TO postrider_app;
 GRANT SELECT ON TABLE postrider.attempt_log TO postrider_console;
 
 --
+-- Name: TABLE call_request; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.call_request TO postrider_console;
+
+--
 -- Name: TABLE call_session; Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -17062,6 +17246,12 @@ GRANT SELECT ON TABLE postrider.call_session TO postrider_console;
 --
 
 GRANT SELECT ON TABLE postrider.call_shard TO postrider_console;
+
+--
+-- Name: TABLE channel_pause; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.channel_pause TO postrider_console;
 
 --
 -- Name: TABLE channels; Type: ACL; Schema: postrider; Owner: postrider_owner
