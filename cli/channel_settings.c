@@ -7,10 +7,11 @@
 
 #include <string.h>
 
+/* Those of payments: what the database decides with. Statements are between the reconciler and the profile. */
 json_t *pr_channel_operations(const pr_profile_facts_t *facts)
 {
     json_t *list = json_array();
-    for (pr_operation_t i = PR_OPERATION_TOKEN; i < PR_OPERATIONS; i++) {
+    for (pr_operation_t i = PR_OPERATION_TOKEN; i <= PR_OPERATION_CLOSE; i++) {
         if (facts->operations & UINT64_C(1) << i) {
             json_array_append_new(list, json_string(pr_operation_name(i)));
         }
