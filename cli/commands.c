@@ -13,6 +13,7 @@
 #include "cli/dead.h"
 #include "cli/demo.h"
 #include "cli/endpoint.h"
+#include "cli/exception.h"
 #include "cli/key.h"
 #include "cli/merchant.h"
 #include "cli/migrate.h"
@@ -51,6 +52,7 @@ const pr_command_t pr_commands[] = {
     {"recon", "statements of channels against our payments: run list show differences set",
      pr_recon_main},
     {"key", "keys for HTTP: create revoke list", pr_key_main},
+    {"exception", "everything that waits for a person: list summary resolve", pr_exception_main},
     {"approval", "what takes two people: list show approve reject withdraw", pr_approval_main},
     {"operator", "who may do what: list add set password disable enable tokens token revoke-token",
      pr_operator_main},
