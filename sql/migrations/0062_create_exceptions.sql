@@ -38,14 +38,24 @@ SELECT k.kind, r.action, r.permission, r.says FROM unnest(ARRAY['payment', 'refu
             ('succeeded', 'task.resolve', 'it was paid'), ('failed', 'task.resolve', 'it failed for good'), ('cancelled', 'task.resolve', 'it was closed unpaid'),
             ('refunded', 'task.resolve', 'it was paid and sent back')) AS r (action, permission, says);
 
--- A stopped channel stands for the task about it.
+-- A stopped channel stands for the task about it. No SET: it is inlined where thousands of tasks are looked at.
 CREATE FUNCTION postrider.exception_kind_of(t postrider.task) RETURNS text
-LANGUAGE sql STABLE SET search_path = pg_catalog AS $$
-    SELECT CASE WHEN t.difference_id IS NOT NULL OR t.source = 'difference' THEN 'difference' WHEN t.biz_type IN ('payment_review', 'evidence_mismatch') THEN 'payment'
-                WHEN t.biz_type IN ('refund_review', 'refund_unclear') THEN 'refund'
-                WHEN t.biz_type = 'channel_stopped' AND EXISTS (SELECT FROM postrider.channel AS c WHERE c.id = t.biz_id AND c.state = 'stopped') THEN 'channel'
-                ELSE 'task' END
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN (t).difference_id IS NOT NULL OR (t).source = 'difference' THEN 'difference' WHEN (t).biz_type IN ('payment_review', 'evidence_mismatch') THEN 'payment'
+                WHEN (t).biz_type IN ('refund_review', 'refund_unclear') THEN 'refund' WHEN (t).biz_type = 'channel_stopped' THEN 'channel' ELSE 'task' END
 $$;
+
+-- That task ends with the stop, whoever resumes the channel.
+CREATE FUNCTION postrider.channel_after() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE postrider.task AS t SET state = 'CLOSED', moved_by = 'postrider', move_reason = 'the channel is active again', closed_by = 'postrider',
+           conclusion = left('the channel is active again: ' || coalesce(NEW.state_reason, ''), 500), updated_at = now()
+    WHERE t.biz_type = 'channel_stopped' AND t.biz_id = NEW.id AND t.state = 'MANUAL';
+    RETURN NULL;
+END $$;
+CREATE TRIGGER channel_resumed AFTER UPDATE ON postrider.channel FOR EACH ROW WHEN (OLD.state = 'stopped' AND NEW.state <> 'stopped')
+    EXECUTE FUNCTION postrider.channel_after();
 
 CREATE FUNCTION postrider.exception_actions(kind text, payment_id bigint) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog AS $$
@@ -357,7 +367,7 @@ BEGIN
     RETURN jsonb_build_object('ok', true);
 END $$;
 
-REVOKE ALL ON FUNCTION postrider.exception_kind_of, postrider.exception_actions, postrider.exception_scan, postrider.exception_json, postrider.exceptions_list,
+REVOKE ALL ON FUNCTION postrider.exception_kind_of, postrider.channel_after, postrider.exception_actions, postrider.exception_scan, postrider.exception_json, postrider.exceptions_list,
     postrider.exceptions_summary, postrider.exception_resolve, postrider.exceptions_resolve, postrider.sla_set FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION postrider.exceptions_list, postrider.exceptions_summary, postrider.exceptions_resolve, postrider.sla_set TO postrider_console;
 

@@ -149,10 +149,10 @@ BEGIN
         'attempts', sum(s.tries), 'success_ratio', round(count(s.ms)::numeric / nullif(sum(s.tries), 0), 4),
         'p50_ms', percentile_cont(0.5) WITHIN GROUP (ORDER BY s.ms), 'p95_ms', percentile_cont(0.95) WITHIN GROUP (ORDER BY s.ms),
         'p99_ms', percentile_cont(0.99) WITHIN GROUP (ORDER BY s.ms)) INTO sample
-    FROM (SELECT o.at, t.ms, t.tries FROM (SELECT x.id, x.at FROM postrider.outbox AS x WHERE x.kind = 0 ORDER BY x.id DESC LIMIT 1000) AS o
+    FROM (SELECT o.at, t.ms, t.tries FROM (SELECT x.id, x.at, x.kind FROM postrider.outbox AS x ORDER BY x.id DESC LIMIT 1000) AS o
           CROSS JOIN LATERAL (SELECT round(extract(epoch FROM min(y.at) FILTER (WHERE y.outcome = 1) - o.at) * 1000, 1)::double precision AS ms, count(*) AS tries
                               FROM postrider.attempt AS y WHERE y.outbox_id = o.id AND y.at >= o.at) AS t
-          WHERE o.at > now() - interval '10 min') AS s;
+          WHERE o.kind = 0 AND o.at > now() - interval '10 min') AS s;
     SELECT jsonb_build_object('n', count(*), 'seconds', round(extract(epoch FROM max(s.created_at) - min(s.created_at))::numeric, 3),
         'succeeded', count(*) FILTER (WHERE s.state = 'succeeded'), 'failed', count(*) FILTER (WHERE s.state = 'failed'),
         'cancelled', count(*) FILTER (WHERE s.state = 'cancelled'), 'open', count(*) FILTER (WHERE s.state IN ('created', 'processing'))) INTO paid
