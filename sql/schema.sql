@@ -1995,6 +1995,23 @@ END $_$;
 ALTER FUNCTION postrider.channel_add(who text, id text, settings jsonb, parameters jsonb) OWNER TO postrider_owner;
 
 --
+-- Name: channel_after(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_after() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    UPDATE postrider.task AS t SET state = 'CLOSED', moved_by = 'postrider', move_reason = 'the channel is active again', closed_by = 'postrider',
+           conclusion = left('the channel is active again: ' || coalesce(NEW.state_reason, ''), 500), updated_at = now()
+    WHERE t.biz_type = 'channel_stopped' AND t.biz_id = NEW.id AND t.state = 'MANUAL';
+    RETURN NULL;
+END $$;
+
+ALTER FUNCTION postrider.channel_after() OWNER TO postrider_owner;
+
+--
 -- Name: channel_before(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2666,11 +2683,14 @@ ALTER TABLE postrider.dead OWNER TO postrider_owner;
 --
 
 CREATE FUNCTION postrider.dead_json(d postrider.dead) RETURNS jsonb
-    LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog'
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
-    SELECT jsonb_build_object('id', o.notify_id || '/' || d.endpoint, 'notify_id', o.notify_id, 'endpoint_id', d.endpoint, 'merchant_id', o.merchant_id,
+BEGIN
+    RETURN (SELECT jsonb_build_object('id', o.notify_id || '/' || d.endpoint, 'notify_id', o.notify_id, 'endpoint_id', d.endpoint, 'merchant_id', o.merchant_id,
         'order_no', o.order_no, 'event', o.event, 'priority', d.class, 'reason', d.reason, 'attempts', d.tries, 'dead_at', postrider.json_time(d.at), 'state', d.state,
         'closed_by', d.closed_by, 'closed_reason', d.closed_reason, 'closed_at', postrider.json_time(d.closed_at), 'notify_url', coalesce(o.notify_url, e.url),
         'last_http_code', nullif(l.code, 0), 'last_error', l.error, 'last_response', postrider.response_text(l.outcome, l.response), 'created_at', postrider.json_time(o.at))
@@ -2678,8 +2698,8 @@ CREATE FUNCTION postrider.dead_json(d postrider.dead) RETURNS jsonb
           UNION ALL SELECT x.notify_id, x.merchant_id, x.order_no, x.event, x.notify_url, x.at FROM postrider.outbox_kept AS x WHERE x.id = d.outbox_id LIMIT 1) AS o
     LEFT JOIN LATERAL (SELECT x.url FROM postrider.endpoint AS x WHERE x.id = d.endpoint) AS e ON true
     LEFT JOIN LATERAL (SELECT x.outcome, x.code, x.error, x.response FROM postrider.attempt AS x WHERE x.outbox_id = d.outbox_id AND x.endpoint = d.endpoint
-                       ORDER BY x.try DESC LIMIT 1) AS l ON true
-$$;
+                       ORDER BY x.try DESC LIMIT 1) AS l ON true);
+END $$;
 
 ALTER FUNCTION postrider.dead_json(d postrider.dead) OWNER TO postrider_owner;
 
@@ -2705,8 +2725,8 @@ DECLARE
     n bigint := 0;
     e bigint := 0;
     c refcursor;
+    o record;
     d postrider.dead;
-    one jsonb;
     items jsonb[] := ARRAY[]::jsonb[];
     seen int := 0;
     next text;
@@ -2726,17 +2746,33 @@ BEGIN
     END IF;
     since := CASE WHEN at_us < 0 THEN '-infinity' ELSE timestamptz 'epoch' + at_us * interval '1 us' END;
     IF a ->> 'endpoint_id' IS NOT NULL THEN
-        OPEN c FOR SELECT x.* FROM postrider.dead AS x WHERE x.endpoint = postrider.arg_id(a, 'endpoint_id') AND x.at >= since
-            AND (x.at, x.outbox_id) > (since, n) AND x.state = wanted ORDER BY x.at, x.outbox_id LIMIT looks + 1;
+        OPEN c FOR SELECT x AS d, b.merchant_id, b.order_no, b.event FROM (
+            SELECT y.* FROM postrider.dead AS y WHERE y.endpoint = postrider.arg_id(a, 'endpoint_id') AND (y.at, y.outbox_id) > (since, n) AND y.state = wanted
+            ORDER BY y.at, y.outbox_id LIMIT looks + 1) AS x
+        CROSS JOIN LATERAL (
+                SELECT y.merchant_id, y.order_no, y.event FROM postrider.outbox AS y WHERE y.at = x.outbox_at AND y.id = x.outbox_id
+                UNION ALL SELECT y.merchant_id, y.order_no, y.event FROM postrider.outbox_kept AS y WHERE y.id = x.outbox_id LIMIT 1) AS b
+        ORDER BY x.at, x.outbox_id;
     ELSIF wanted = 'open' THEN
-        OPEN c FOR SELECT x.* FROM postrider.dead AS x WHERE x.state = 'open' AND (x.at, x.outbox_id, x.endpoint) > (since, n, e)
-            ORDER BY x.at, x.outbox_id, x.endpoint LIMIT looks + 1;
+        OPEN c FOR SELECT x AS d, b.merchant_id, b.order_no, b.event FROM (
+            SELECT y.* FROM postrider.dead AS y WHERE y.state = 'open' AND (y.at, y.outbox_id, y.endpoint) > (since, n, e)
+            ORDER BY y.at, y.outbox_id, y.endpoint LIMIT looks + 1) AS x
+        CROSS JOIN LATERAL (
+                SELECT y.merchant_id, y.order_no, y.event FROM postrider.outbox AS y WHERE y.at = x.outbox_at AND y.id = x.outbox_id
+                UNION ALL SELECT y.merchant_id, y.order_no, y.event FROM postrider.outbox_kept AS y WHERE y.id = x.outbox_id LIMIT 1) AS b
+        ORDER BY x.at, x.outbox_id, x.endpoint;
     ELSE
-        OPEN c FOR SELECT x.* FROM postrider.dead AS x WHERE (x.outbox_id, x.endpoint) < (n, e) ORDER BY x.outbox_id DESC, x.endpoint DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x AS d, b.merchant_id, b.order_no, b.event FROM (
+            SELECT y.* FROM postrider.dead AS y WHERE (y.outbox_id, y.endpoint) < (n, e) ORDER BY y.outbox_id DESC, y.endpoint DESC LIMIT looks + 1) AS x
+        CROSS JOIN LATERAL (
+                SELECT y.merchant_id, y.order_no, y.event FROM postrider.outbox AS y WHERE y.at = x.outbox_at AND y.id = x.outbox_id
+                UNION ALL SELECT y.merchant_id, y.order_no, y.event FROM postrider.outbox_kept AS y WHERE y.id = x.outbox_id LIMIT 1) AS b
+        ORDER BY x.outbox_id DESC, x.endpoint DESC;
     END IF;
     LOOP
-        FETCH c INTO d;
+        FETCH c INTO o;
         EXIT WHEN NOT FOUND;
+        d := o.d;
         IF seen >= looks OR cardinality(items) >= most THEN
             next := concat_ws('.', at_us, n, e);
             EXIT;
@@ -2745,11 +2781,9 @@ BEGIN
         at_us := (extract(epoch FROM d.at) * 1000000)::bigint;
         n := d.outbox_id;
         e := d.endpoint;
-        CONTINUE WHEN d.state <> wanted OR (a ? 'reason' AND d.reason <> a ->> 'reason');
-        one := postrider.dead_json(d);
-        IF (a ->> 'merchant_id' IS NULL OR one ->> 'merchant_id' = a ->> 'merchant_id') AND (a ->> 'order_no' IS NULL OR one ->> 'order_no' = a ->> 'order_no')
-           AND (a ->> 'event' IS NULL OR one ->> 'event' = a ->> 'event') THEN
-            items := items || one;
+        IF d.state = wanted AND (a ->> 'reason' IS NULL OR d.reason = a ->> 'reason') AND (a ->> 'merchant_id' IS NULL OR o.merchant_id = a ->> 'merchant_id')
+           AND (a ->> 'order_no' IS NULL OR o.order_no = a ->> 'order_no') AND (a ->> 'event' IS NULL OR o.event = a ->> 'event') THEN
+            items := items || postrider.dead_json(d);
         END IF;
     END LOOP;
     CLOSE c;
@@ -4003,13 +4037,10 @@ ALTER TABLE postrider.task OWNER TO postrider_owner;
 --
 
 CREATE FUNCTION postrider.exception_kind_of(t postrider.task) RETURNS text
-    LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog'
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
-    SELECT CASE WHEN t.difference_id IS NOT NULL OR t.source = 'difference' THEN 'difference' WHEN t.biz_type IN ('payment_review', 'evidence_mismatch') THEN 'payment'
-                WHEN t.biz_type IN ('refund_review', 'refund_unclear') THEN 'refund'
-                WHEN t.biz_type = 'channel_stopped' AND EXISTS (SELECT FROM postrider.channel AS c WHERE c.id = t.biz_id AND c.state = 'stopped') THEN 'channel'
-                ELSE 'task' END
+    SELECT CASE WHEN (t).difference_id IS NOT NULL OR (t).source = 'difference' THEN 'difference' WHEN (t).biz_type IN ('payment_review', 'evidence_mismatch') THEN 'payment'
+                WHEN (t).biz_type IN ('refund_review', 'refund_unclear') THEN 'refund' WHEN (t).biz_type = 'channel_stopped' THEN 'channel' ELSE 'task' END
 $$;
 
 ALTER FUNCTION postrider.exception_kind_of(t postrider.task) OWNER TO postrider_owner;
@@ -5180,6 +5211,27 @@ END $$;
 ALTER FUNCTION postrider.notification_cancel(who text, notify_id uuid, reason text) OWNER TO postrider_owner;
 
 --
+-- Name: notification_deliveries(uuid, text, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.notification_deliveries(id uuid, status text, endpoint bigint) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $_$
+BEGIN
+    RETURN (SELECT jsonb_agg(postrider.notification_json(n) ORDER BY n.endpoint_id) FROM postrider.notification_status AS n
+            WHERE n.notify_id = id AND ($2 IS NULL OR n.status = $2) AND ($3 IS NULL OR n.endpoint_id = $3));
+END $_$;
+
+ALTER FUNCTION postrider.notification_deliveries(id uuid, status text, endpoint bigint) OWNER TO postrider_owner;
+
+--
 -- Name: response_text(smallint, bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -5709,7 +5761,7 @@ DECLARE
     wanted CONSTANT text := a ->> 'status';
     endpoint CONSTANT bigint := CASE WHEN a ->> 'endpoint_id' IS NOT NULL THEN postrider.arg_id(a, 'endpoint_id') END;
     -- how many may be looked at in vain: cheap looks at the notification, dear ones at its deliveries
-    looks CONSTANT int := CASE WHEN m IS NOT NULL OR a ->> 'event' IS NOT NULL THEN 20000 ELSE most END;
+    looks CONSTANT int := CASE WHEN m IS NOT NULL OR a ->> 'event' IS NOT NULL THEN 20000 ELSE most + 1000 END;
     dear CONSTANT int := most + 500;
     c refcursor;
     o record;
@@ -5726,27 +5778,27 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'status is not pending, delivered, dead or cancelled, or order_no is without merchant_id',
             HINT = 'An order number is a merchant''s; search finds it among all.';
     ELSIF one_order IS NOT NULL THEN
-        OPEN c FOR SELECT x.id, x.merchant_id, x.event, x.notify_id FROM postrider.notification AS x
+        OPEN c FOR SELECT x.id, x.merchant_id, x.event, x.notify_id, x.kind FROM postrider.notification AS x
         WHERE x.merchant_id = m AND x.order_no = one_order AND x.kind = 0 AND x.id < upto ORDER BY x.id DESC LIMIT 1000;
-    ELSIF wanted = 'pending' THEN
-        OPEN c FOR SELECT b.* FROM (SELECT DISTINCT j.outbox_id, j.outbox_at FROM postrider.job AS j WHERE j.outbox_id < upto ORDER BY j.outbox_id DESC LIMIT looks + 1) AS j
-        CROSS JOIN LATERAL (SELECT x.id, x.merchant_id, x.event, x.notify_id FROM postrider.outbox AS x WHERE x.at = j.outbox_at AND x.id = j.outbox_id
-            UNION ALL SELECT x.id, x.merchant_id, x.event, x.notify_id FROM postrider.outbox_kept AS x WHERE x.id = j.outbox_id LIMIT 1) AS b;
-    ELSIF wanted IN ('dead', 'cancelled') THEN
-        OPEN c FOR SELECT b.* FROM (
-            SELECT DISTINCT d.outbox_id, d.outbox_at FROM (
-                SELECT x.outbox_id, x.outbox_at FROM postrider.dead AS x WHERE wanted = 'dead' AND x.outbox_id < upto ORDER BY x.outbox_id DESC LIMIT looks + 1) AS d
-            UNION
-            SELECT d.outbox_id, d.outbox_at FROM (
-                SELECT x.outbox_id, x.outbox_at FROM postrider.cancelled AS x WHERE wanted = 'cancelled' AND x.outbox_id < upto ORDER BY x.outbox_id DESC LIMIT looks + 1) AS d
-            ORDER BY 1 DESC LIMIT looks + 1) AS j
-        CROSS JOIN LATERAL (SELECT x.id, x.merchant_id, x.event, x.notify_id FROM postrider.outbox AS x WHERE x.at = j.outbox_at AND x.id = j.outbox_id
-            UNION ALL SELECT x.id, x.merchant_id, x.event, x.notify_id FROM postrider.outbox_kept AS x WHERE x.id = j.outbox_id LIMIT 1) AS b;
+    ELSIF wanted IN ('pending', 'dead', 'cancelled') THEN      -- one row a delivery, at most 100 to a notification
+        IF wanted = 'pending' THEN
+            OPEN c FOR SELECT b.* FROM (SELECT x.outbox_id, x.outbox_at FROM postrider.job AS x WHERE x.outbox_id < upto ORDER BY x.outbox_id DESC LIMIT 100 * (looks + 1)) AS j
+            CROSS JOIN LATERAL (SELECT x.id, x.merchant_id, x.event, x.notify_id, x.kind FROM postrider.outbox AS x WHERE x.at = j.outbox_at AND x.id = j.outbox_id
+                UNION ALL SELECT x.id, x.merchant_id, x.event, x.notify_id, x.kind FROM postrider.outbox_kept AS x WHERE x.id = j.outbox_id LIMIT 1) AS b ORDER BY j.outbox_id DESC;
+        ELSIF wanted = 'dead' THEN
+            OPEN c FOR SELECT b.* FROM (SELECT x.outbox_id, x.outbox_at FROM postrider.dead AS x WHERE x.outbox_id < upto ORDER BY x.outbox_id DESC LIMIT 100 * (looks + 1)) AS j
+            CROSS JOIN LATERAL (SELECT x.id, x.merchant_id, x.event, x.notify_id, x.kind FROM postrider.outbox AS x WHERE x.at = j.outbox_at AND x.id = j.outbox_id
+                UNION ALL SELECT x.id, x.merchant_id, x.event, x.notify_id, x.kind FROM postrider.outbox_kept AS x WHERE x.id = j.outbox_id LIMIT 1) AS b ORDER BY j.outbox_id DESC;
+        ELSE
+            OPEN c FOR SELECT b.* FROM (SELECT x.outbox_id, x.outbox_at FROM postrider.cancelled AS x WHERE x.outbox_id < upto ORDER BY x.outbox_id DESC LIMIT 100 * (looks + 1)) AS j
+            CROSS JOIN LATERAL (SELECT x.id, x.merchant_id, x.event, x.notify_id, x.kind FROM postrider.outbox AS x WHERE x.at = j.outbox_at AND x.id = j.outbox_id
+                UNION ALL SELECT x.id, x.merchant_id, x.event, x.notify_id, x.kind FROM postrider.outbox_kept AS x WHERE x.id = j.outbox_id LIMIT 1) AS b ORDER BY j.outbox_id DESC;
+        END IF;
     ELSIF m IS NOT NULL AND (SELECT count(*) FROM (SELECT FROM postrider.outbox AS x WHERE x.merchant_id = m LIMIT 5001) AS few) <= 5000 THEN
-        OPEN c FOR SELECT x.id, x.merchant_id, x.event, x.notify_id FROM postrider.outbox AS x
-        WHERE x.merchant_id = m AND x.kind = 0 AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, x.merchant_id, x.event, x.notify_id, x.kind FROM postrider.outbox AS x
+        WHERE x.merchant_id = m AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     ELSE
-        OPEN c FOR SELECT x.id, x.merchant_id, x.event, x.notify_id FROM postrider.outbox AS x WHERE x.id < upto AND x.kind = 0 ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, x.merchant_id, x.event, x.notify_id, x.kind FROM postrider.outbox AS x WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     END IF;
     LOOP
         FETCH c INTO o;
@@ -5755,11 +5807,11 @@ BEGIN
             next := upto;
             EXIT;
         END IF;
+        CONTINUE WHEN o.id = upto;
         seen := seen + 1;
-        IF (m IS NULL OR o.merchant_id = m) AND (a ->> 'event' IS NULL OR o.event = a ->> 'event') THEN
+        IF o.kind = 0 AND (m IS NULL OR o.merchant_id = m) AND (a ->> 'event' IS NULL OR o.event = a ->> 'event') THEN
             dressed := dressed + 1;
-            SELECT jsonb_agg(postrider.notification_json(n) ORDER BY n.endpoint_id) INTO told FROM postrider.notification_status AS n
-            WHERE n.notify_id = o.notify_id AND (wanted IS NULL OR n.status = wanted) AND (endpoint IS NULL OR n.endpoint_id = endpoint);
+            told := postrider.notification_deliveries(o.notify_id, wanted, endpoint);
             IF told IS NOT NULL THEN
                 items := items || ARRAY(SELECT f.value FROM jsonb_array_elements(told) AS f);
                 given := given + 1;
@@ -6430,10 +6482,10 @@ BEGIN
         'attempts', sum(s.tries), 'success_ratio', round(count(s.ms)::numeric / nullif(sum(s.tries), 0), 4),
         'p50_ms', percentile_cont(0.5) WITHIN GROUP (ORDER BY s.ms), 'p95_ms', percentile_cont(0.95) WITHIN GROUP (ORDER BY s.ms),
         'p99_ms', percentile_cont(0.99) WITHIN GROUP (ORDER BY s.ms)) INTO sample
-    FROM (SELECT o.at, t.ms, t.tries FROM (SELECT x.id, x.at FROM postrider.outbox AS x WHERE x.kind = 0 ORDER BY x.id DESC LIMIT 1000) AS o
+    FROM (SELECT o.at, t.ms, t.tries FROM (SELECT x.id, x.at, x.kind FROM postrider.outbox AS x ORDER BY x.id DESC LIMIT 1000) AS o
           CROSS JOIN LATERAL (SELECT round(extract(epoch FROM min(y.at) FILTER (WHERE y.outcome = 1) - o.at) * 1000, 1)::double precision AS ms, count(*) AS tries
                               FROM postrider.attempt AS y WHERE y.outbox_id = o.id AND y.at >= o.at) AS t
-          WHERE o.at > now() - interval '10 min') AS s;
+          WHERE o.kind = 0 AND o.at > now() - interval '10 min') AS s;
     SELECT jsonb_build_object('n', count(*), 'seconds', round(extract(epoch FROM max(s.created_at) - min(s.created_at))::numeric, 3),
         'succeeded', count(*) FILTER (WHERE s.state = 'succeeded'), 'failed', count(*) FILTER (WHERE s.state = 'failed'),
         'cancelled', count(*) FILTER (WHERE s.state = 'cancelled'), 'open', count(*) FILTER (WHERE s.state IN ('created', 'processing'))) INTO paid
@@ -11181,7 +11233,8 @@ BEGIN
     PERFORM postrider.person_check(who, 'console.read');
     PERFORM postrider.args_check(a, 'channel', 'status', 'payment_id', 'limit', 'after');
     IF a ->> 'payment_id' IS NOT NULL THEN
-        OPEN c FOR SELECT x.* FROM postrider.webhook AS x WHERE x.payment_id = postrider.arg_id(a, 'payment_id') AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.* FROM postrider.webhook AS x
+        WHERE x.id = ANY (ARRAY(SELECT y.id FROM postrider.webhook AS y WHERE y.payment_id = postrider.arg_id(a, 'payment_id'))) AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     ELSE
         OPEN c FOR SELECT x.* FROM postrider.webhook AS x WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     END IF;
@@ -14190,6 +14243,12 @@ CREATE TRIGGER call_request_kept BEFORE DELETE OR TRUNCATE ON postrider.call_req
 CREATE TRIGGER channel_before BEFORE INSERT OR UPDATE ON postrider.channel FOR EACH ROW EXECUTE FUNCTION postrider.channel_before();
 
 --
+-- Name: channel channel_resumed; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER channel_resumed AFTER UPDATE ON postrider.channel FOR EACH ROW WHEN (((old.state = 'stopped'::text) AND (new.state <> 'stopped'::text))) EXECUTE FUNCTION postrider.channel_after();
+
+--
 -- Name: channel channel_state; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
 --
 
@@ -15002,6 +15061,12 @@ REVOKE ALL ON FUNCTION postrider.channel_add(who text, id text, settings jsonb, 
 GRANT ALL ON FUNCTION postrider.channel_add(who text, id text, settings jsonb, parameters jsonb) TO postrider_console;
 
 --
+-- Name: FUNCTION channel_after(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_after() FROM PUBLIC;
+
+--
 -- Name: FUNCTION channel_before(); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -15803,6 +15868,12 @@ REVOKE ALL ON FUNCTION postrider.money_too_many(c postrider.channel, p postrider
 
 REVOKE ALL ON FUNCTION postrider.notification_cancel(who text, notify_id uuid, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.notification_cancel(who text, notify_id uuid, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION notification_deliveries(id uuid, status text, endpoint bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.notification_deliveries(id uuid, status text, endpoint bigint) FROM PUBLIC;
 
 --
 -- Name: TABLE attempt; Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -3,7 +3,7 @@
 -- locks: none that matter, everything is new.
 -- undo:  DROP TABLE postrider.approval; DROP FUNCTION for each; the rights that are revoked here granted again (0007, 0027).
 --
--- docs/people.md, docs/adr/0027-four-eyes.md. Payments are locked before requests, requests before tasks.
+-- docs/people.md, docs/adr/0024-four-eyes-in-the-database.md. Payments are locked before requests, requests before tasks.
 
 SET LOCAL ROLE postrider_owner;
 

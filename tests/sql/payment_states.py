@@ -12,7 +12,7 @@ Three tables of the database say what may happen; no function decides by itself.
 What is published of a payment (`status`) is computed: its state, or `unknown` (processing, and with a person), `partially_captured`, `refunding`, `partially_refunded`, `refunded`, `disputed`.
 
 """
-NAMES = {"payment": "Payment", "refund": "Refund", "dispute": "Dispute", "task": "Task", "webhook": "Webhook", "channel": "Channel"}
+NAMES = {"payment": "Payment", "refund": "Refund", "dispute": "Dispute", "task": "Task", "webhook": "Webhook", "channel": "Channel", "approval": "Request (four eyes)"}
 
 s = Session()
 lines = [TEXT.rstrip("\n"), ""]
