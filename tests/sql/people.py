@@ -193,8 +193,20 @@ is_(s.fails("DELETE FROM postrider.approval"), "PR006", "nor deleted")
 done = decide(r)
 is_([done["state"], done["decided_by"], done["result"]["verdict"], state(p)], ["executed", "bob", "applied", "succeeded"], "another person approves: it is done")
 is_([not_decided(r), not_decided(r, "bea", "reject")], ["PR006", "PR006"], "once")
-for a, b in (("executed", "open"), ("executed", "rejected")):
-    is_(s.fails("UPDATE postrider.approval SET state = '%s' WHERE id = %d" % (b, r["id"])), "PR006", "a request does not go from %s to %s" % (a, b))
+STATES = ("open", "executed", "rejected", "withdrawn", "expired", "stale")
+walked = []
+for a in STATES:
+    for b in STATES:
+        s.run("BEGIN; INSERT INTO postrider.approval (action, object, payment_id, object_version, content, content_hash, amount_minor, currency, merchant_id, order_no, asked_by, "
+              "ask_reason, expires_at) VALUES ('payment.cancel', '9', 9, '', '{}', sha256(''), 1, 'CNY', 'm1', 'w', 'eve', 'r', now())")
+        set_a = "UPDATE postrider.approval SET state = '%s', decided_by = 'bob' WHERE order_no = 'w'" % a
+        got = (s.fails(set_a) if a != "open" else "") or s.fails("UPDATE postrider.approval SET state = '%s', decided_by = 'bob' WHERE order_no = 'w'" % b)
+        s.run("ROLLBACK")
+        walked.append((got == "") == (a == "open"))
+    born = s.fails("INSERT INTO postrider.approval (action, object, payment_id, object_version, content, content_hash, amount_minor, currency, merchant_id, order_no, state, asked_by, "
+                   "ask_reason, expires_at, decided_by) SELECT 'payment.cancel', '9', 9, '', '{}', sha256(''), 1, 'CNY', 'm1', 'w', '%s', 'eve', 'r', now(), 'bob' WHERE '%s' <> 'open'" % (a, a))
+    walked.append(born == ("" if a == "open" else "PR006"))
+is_(walked, [True] * 42, "every pair of states, by hand-written SQL: only an open request moves, and each is born open")
 p = open_payment("f2")
 r = ask(p)
 is_([decide(r, decision="reject")["state"], state(p), not_decided(r)], ["rejected", "processing", "PR006"], "rejected: nothing is done, and it is over")
