@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between the core (what happens to money) and the seven protocols (how it is said). A protocol reads a
- * request into a call, the core performs it on the ledger, the protocol writes what became of it;
- * and it words events as webhooks.
+ * Between the core (what happens to money) and the seven protocols (how it is said). A protocol
+ * reads a request into a call, the core performs it on the ledger, the protocol writes what
+ * became of it; and it words events as webhooks.
  */
 #ifndef PR_SANDBOX_GATEWAY_PROTOCOL_H
 #define PR_SANDBOX_GATEWAY_PROTOCOL_H
@@ -229,10 +229,11 @@ typedef void pr_gate_row_fn(void *ctx, const pr_gate_row_t *row);
 uint64_t pr_gate_rows(const pr_gate_call_t *call, pr_gate_row_fn *each, void *ctx);
 /* False: no day. kind is copied. */
 bool pr_gate_day_set(pr_gate_day_t *self, const char *kind, const char *date, int zone_min);
-/* A link of the sandbox's own address, as this request named it, that ends in a token for call->day. */
+/* A link of the sandbox's own address, as this request named it, that ends in a token for
+ * call->day. */
 void pr_gate_link(const pr_gate_call_t *call, const char *path, char *out, size_t size);
-/* Opens the token of a link: sets call->day, and call->account when nobody has yet. False: forged, of
- * another account, or older than max_age_s. */
+/* Opens the token of a link: sets call->day, and call->account when nobody has yet. False:
+ * forged, of another account, or older than max_age_s. */
 bool pr_gate_link_open(pr_gate_call_t *call, pr_bytes_t token, int zone_min, int64_t max_age_s);
 /* An amount in major units, with its sign; or, where that was planted, what nobody can read. */
 #define PR_GATE_ROW_MONEY_MAX (PR_MONEY_TEXT_MAX + 2)

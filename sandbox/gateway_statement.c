@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Statements: what the ledger says of a day, with the faults that the control interface has planted. How a
- * row is written is each protocol's own matter.
+ * Statements: what the ledger says of a day, with the faults that the control interface has
+ * planted. How a row is written is each protocol's own matter.
  *
  * A payment stands in the statement of the day on which it was paid, with what was really taken; a
  * refund in that of the day on which it ended. Days that are not over have statements, too: a test

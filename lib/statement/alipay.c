@@ -3,8 +3,8 @@
  * Alipay's bills: GBK, comment lines with '#' before and after the table, cells padded with tabs,
  * yuan. A zip holds the details and a summary; both carry totals, and all of them are proved.
  *
- * trade: one row for a payment or a refund, whose amounts are negative. signcustomer: one row for each
- * movement of the account, with its fees.
+ * trade: one row for a payment or a refund, whose amounts are negative. signcustomer: one row for
+ * each movement of the account, with its fees.
  */
 #include "base/alloc.h"
 #include "statement/statement_private.h"

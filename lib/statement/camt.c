@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ISO 20022 camt.053 (BankToCustomerStatement), whatever its version and namespace prefix, by libxml2's
- * push parser as events: nothing is kept but the entry in work. A document type declaration is refused
- * as soon as it begins, so there are no entities but the five of XML itself, none from outside, and
- * nothing is fetched.
+ * ISO 20022 camt.053 (BankToCustomerStatement), whatever its version and namespace prefix, by
+ * libxml2's push parser as events: nothing is kept but the entry in work. A document type
+ * declaration is refused as soon as it begins, so there are no entities but the five of XML
+ * itself, none from outside, and nothing is fetched.
  *
- * An entry (Ntry) is one transaction, or a batch with a TxDtls for each. Amounts are positive, CdtDbtInd
- * says which way; RvslInd turns what an entry is, not its way: a debit that reverses a credit is money
- * that went back. Totals: TxsSummry, and the balances: opening and entries make closing.
+ * An entry (Ntry) is one transaction, or a batch with a TxDtls for each. Amounts are positive,
+ * CdtDbtInd says which way; RvslInd turns what an entry is, not its way: a debit that reverses a
+ * credit is money that went back. Totals: TxsSummry, and the balances: opening and entries make
+ * closing.
  */
 #include "base/alloc.h"
 #include "statement/statement_private.h"

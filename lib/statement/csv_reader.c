@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libcsv over lines. libcsv is strict here (a quote in the wrong place is an error), and fed with one
- * line at a time: a row that is whole after its first line, and nearly all are, is never copied. A
- * quote that is never closed would swallow the rest of the file: after PR_RECORD_LINES_MAX lines, or
- * the longest row, only the line with the quote is bad, and reading begins again behind it.
+ * libcsv over lines. libcsv is strict here (a quote in the wrong place is an error), and fed with
+ * one line at a time: a row that is whole after its first line, and nearly all are, is never
+ * copied. A quote that is never closed would swallow the rest of the file: after
+ * PR_RECORD_LINES_MAX lines, or the longest row, only the line with the quote is bad, and reading
+ * begins again behind it.
  */
 #include "base/alloc.h"
 #include "statement/statement_private.h"
@@ -150,8 +151,8 @@ static bool is_blank(const uint8_t *line, size_t len)
     return true;
 }
 
-/* Reads what is held from byte `at` on, where the parser stands in line number `line` of it. last: no
- * line follows. */
+/* Reads what is held from byte `at` on, where the parser stands in line number `line` of it.
+ * last: no line follows. */
 static pr_rc_t read_held(pr_csv_t *csv, pr_statement_reader_t *self, size_t at, bool last,
                          pr_csv_row_fn *on_whole)
 {

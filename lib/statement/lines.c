@@ -69,7 +69,7 @@ static bool is_ascii(pr_bytes_t text)
     return all < 0x80;
 }
 
-/* Decodes into self->decoded; a byte that is in no character becomes U+FFFD. False: there was one. */
+/* Decodes into self->decoded; what is in no character becomes U+FFFD. False: there was some. */
 static bool decode(pr_lines_t *self, pr_bytes_t line)
 {
     bool good = true;

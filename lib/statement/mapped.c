@@ -210,7 +210,8 @@ static const char *total_at(const pr_statement_reader_t *self, uint32_t place)
     return place > 0 && place <= row_->count ? row_->at[place - 1] : "";
 }
 
-/* That of rows without one, or that of the first row; "": not one was read, there is nothing to prove. */
+/* That of rows without one, or that of the first row; "": not one was read, there is nothing to
+ * prove. */
 static const char *total_currency(const pr_statement_reader_t *self)
 {
     const char *currency = self->spec->currency;

@@ -228,8 +228,8 @@ void pr_claim_add(pr_statement_reader_t *self, const char *name, int64_t value)
         claim->have = add(claim->have, value);
 }
 
-/* A bad row is in the file's own counts and sums, and in none of ours: a count that lacks no more rows
- * than are bad, and any sum, may be right. */
+/* A bad row is in the file's own counts and sums, and in none of ours: a count that lacks no more
+ * rows than are bad, and any sum, may be right. */
 static bool may_agree(const pr_claim_t *claim, uint64_t bad)
 {
     int64_t missing = claim->is_count ? claim->want - claim->have : 0;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Statements of channels (bills, balance reports, bank statements) as records. Bytes are pushed in as
- * they come, records come out by callback; memory stays the same however long the file is. A gzip or
- * zip around it is found by its first bytes and taken off (a zip, whose table stands at its end, is
- * laid down in a temporary file without a name first).
+ * Statements of channels (bills, balance reports, bank statements) as records. Bytes are pushed
+ * in as they come, records come out by callback; memory stays the same however long the file is.
+ * A gzip or zip around it is found by its first bytes and taken off (a zip, whose table stands at
+ * its end, is laid down in a temporary file without a name first).
  *
  *   bytes -> [gzip | zip] -> text in UTF-8 -> lines (or XML) -> record | bad row
  *
- * Two kinds of wrong. A ROW that cannot be read is handed over with its number, its text and a reason,
- * and the reading goes on. A FILE that cannot be trusted (another format, cut off, a bomb, more bad
- * rows than are reasonable) ends with PR_BAD: then nothing of it counts, and what was already handed
- * over must be thrown away. Only pr_statement_finish's PR_OK makes a file of it.
+ * Two kinds of wrong. A ROW that cannot be read is handed over with its number, its text and a
+ * reason, and the reading goes on. A FILE that cannot be trusted (another format, cut off, a
+ * bomb, more bad rows than are reasonable) ends with PR_BAD: then nothing of it counts, and what
+ * was already handed over must be thrown away. Only pr_statement_finish's PR_OK makes a file of
+ * it.
  *
  * What a file says about itself (counts, sums, balances) is compared with what was read:
  * pr_statement_totals_t. Nothing here knows payments: matching is the reconciler's.
@@ -73,8 +74,8 @@ const char *pr_statement_state_name(pr_statement_state_t state); /* "SUCCEEDED" 
 pr_statement_kind_t pr_statement_kind_find(const char *name);    /* 0: unknown */
 pr_statement_state_t pr_statement_state_find(const char *name);  /* 0: unknown */
 
-/* One row, or one transaction of a batch. All texts are valid UTF-8 without NUL, "" when the row says
- * nothing, and die with the callback. */
+/* One row, or one transaction of a batch. All texts are valid UTF-8 without NUL, "" when the row
+ * says nothing, and die with the callback. */
 typedef struct {
     pr_statement_kind_t kind;
     pr_statement_state_t state;
@@ -228,8 +229,8 @@ PR_CHECK pr_rc_t pr_statement_new(const pr_statement_spec_t *spec,
 void pr_statement_destroy(pr_statement_reader_t **self);
 
 /* Any pieces. PR_BAD: the file is refused, error->code says why ("ratio", "size", "entries",
- * "nested", "gzip", "zip", "xml", "doctype", "depth", "header", "bad_rows", "truncated", "io"), and no
- * more may be pushed. */
+ * "nested", "gzip", "zip", "xml", "doctype", "depth", "header", "bad_rows", "truncated", "io"),
+ * and no more may be pushed. */
 PR_CHECK pr_rc_t pr_statement_push(pr_statement_reader_t *self, pr_bytes_t bytes,
                                    pr_error_t *error);
 /* The end of the file. *totals is filled with what was read, whatever is returned. A file without a

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stripe's itemised reports (balance_change_from_activity.itemized, payout_reconciliation.itemized):
- * one row for each balance transaction, decimals in major units, times in UTC where the column says so.
- * A report says nothing about itself, but each row does: gross less fee is net. Our numbers are there
- * when the report was asked for with the columns payment_metadata[request_no] and
- * refund_metadata[refund_no].
+ * Stripe's itemised reports (balance_change_from_activity.itemized,
+ * payout_reconciliation.itemized): one row for each balance transaction, decimals in major units,
+ * times in UTC where the column says so. A report says nothing about itself, but each row does:
+ * gross less fee is net. Our numbers are there when the report was asked for with the columns
+ * payment_metadata[request_no] and refund_metadata[refund_no].
  */
 #include "base/alloc.h"
 #include "statement/statement_private.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lines as a table: comments, a header, rows, and totals where a format has them. Columns are found by
- * their names in the header, never by place: channels add some, and leave some out, by account.
+ * Lines as a table: comments, a header, rows, and totals where a format has them. Columns are
+ * found by their names in the header, never by place: channels add some, and leave some out, by
+ * account.
  */
 #include "base/alloc.h"
 #include "base/assert.h"
@@ -169,7 +170,7 @@ static bool has_right_width(pr_table_t *self)
     pr_fields_t *row = &self->row;
     if (self->width == 0)
         self->width = row->count; /* no header: the first row sets it */
-    if (row->count == self->width + 1 && row->at[row->count - 1][0] == '\0')
+    if (row->count > 1 && row->count == self->width + 1 && !row->at[row->count - 1][0])
         row->count--;
     return row->count == self->width;
 }
@@ -182,7 +183,8 @@ static bool has_marker(const pr_table_t *self)
 /* The line of totals of a mapped table. */
 static bool is_marked(const pr_table_t *self)
 {
-    return has_marker(self) && strcmp(self->row.at[0], self->csv->totals.marker) == 0;
+    return has_marker(self) && self->row.count > 0 &&
+           strcmp(self->row.at[0], self->csv->totals.marker) == 0;
 }
 
 static pr_rc_t take_row(pr_statement_reader_t *self, const char *reason)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Takes gzip or zip off. gzip streams; a zip has its table at its end and is laid down first, in a
- * file that has no name. What comes out is counted against its limit and against what went in, as it
- * comes, whatever the archive says about itself.
+ * Takes gzip or zip off. gzip streams; a zip has its table at its end and is laid down first, in
+ * a file that has no name. What comes out is counted against its limit and against what went in,
+ * as it comes, whatever the archive says about itself.
  */
 #include "base/alloc.h"
 #include "statement/statement_private.h"

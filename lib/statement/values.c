@@ -12,8 +12,9 @@
 
 #define AMOUNT_TEXT_MAX 48
 
-/* Takes grouping out and the decimal sign to '.': "1.234,50" -> "1234.50". Groups have three digits,
- * and none is behind the decimal sign; anything else stays and is refused by money's grammar. */
+/* Takes grouping out and the decimal sign to '.': "1.234,50" -> "1234.50". Groups have three
+ * digits, and none is behind the decimal sign; anything else stays and is refused by money's
+ * grammar. */
 static bool plain_amount(const char *text, char decimal, char out[AMOUNT_TEXT_MAX])
 {
     size_t len = 0, since_group = 0;

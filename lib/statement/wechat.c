@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * WeChat Pay's bills. Every cell of a row begins with a backtick, so that spreadsheets leave numbers
- * alone; the header has none; names may hold commas without quotes, so cells end at ",`". Amounts are
- * in yuan, although the API counts fen. The last two lines are a header and a line of totals.
+ * WeChat Pay's bills. Every cell of a row begins with a backtick, so that spreadsheets leave
+ * numbers alone; the header has none; names may hold commas without quotes, so cells end at ",`".
+ * Amounts are in yuan, although the API counts fen. The last two lines are a header and a line of
+ * totals.
  *
  * Trade bill: column sets differ by bill_type and by account (with or without fee columns and
  * vouchers). A refunded order comes again, as a row of its own, on the day of the refund.
@@ -43,7 +44,8 @@ typedef struct {
     bool is_count;
 } total_t;
 
-/* The line of totals against the header above it. A total that is not in the list is not ours to prove. */
+/* The line of totals against the header above it. A total that is not in the list is not ours to
+ * prove. */
 static pr_rc_t read_totals(pr_statement_reader_t *self, const total_t *totals, size_t count)
 {
     const pr_table_t *table = self->table;

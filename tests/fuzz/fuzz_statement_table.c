@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as WeChat's, Alipay's, Stripe's or a mapped CSV statement (the first byte says which), with
- * gzip or zip around it or without.
+ * Any bytes as WeChat's, Alipay's, Stripe's or a mapped CSV statement (the first byte says
+ * which), with gzip or zip around it or without.
  */
 #include "base/alloc.h"
 #include "tests/fuzz/statement_relations.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Statements in tests: what is read out of bytes as lines of text, one for each record or bad row, and
- * one at the end; gzip and zip made here, and as evil as one likes.
+ * Statements in tests: what is read out of bytes as lines of text, one for each record or bad
+ * row, and one at the end; gzip and zip made here, and as evil as one likes.
  */
 #ifndef PR_TESTS_STATEMENT_H
 #define PR_TESTS_STATEMENT_H
@@ -20,7 +20,8 @@
 
 #define READ_MAX_BYTES ((size_t)8 << 20)
 
-/* "3 refund SUCCEEDED REFUND/SUCCESS ref=42 no=O1 rref=50 rno=R1 CNY 100 fee=-1 2026-11-29T04:00:00Z" */
+/* "3 refund SUCCEEDED REFUND/SUCCESS ref=42 no=O1 rref=50 rno=R1 CNY 100 fee=-1
+ * 2026-11-29T04:00:00Z" */
 static inline pr_rc_t statement_line(void *ctx, const pr_statement_record_t *r)
 {
     char time[PR_MOMENT_TEXT_MAX] = "-", fee[32] = "-";

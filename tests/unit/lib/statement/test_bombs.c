@@ -26,6 +26,13 @@ static size_t peak(void)
 
 /* What a bomb may add to the memory that was in use before it. Sanitizers keep freed memory. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#endif
+#ifdef SANITIZED
 #define GROWTH_MAX (512 * MEGABYTE)
 #else
 #define GROWTH_MAX (48 * MEGABYTE)
