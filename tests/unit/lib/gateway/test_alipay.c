@@ -366,11 +366,13 @@ Test(alipay, a_retry_is_the_same_to_the_byte, .init = begin, .fini = end)
     PR_CLEANUP_FREE char *one = content_of(PR_OPERATION_CHARGE, &facts, GATEWAY_NOW_US, &first);
     PR_CLEANUP_FREE char *two =
         content_of(PR_OPERATION_CHARGE, &facts, GATEWAY_NOW_US + 600 * INT64_C(1000000), &again);
+    cr_expect_str_eq(one, two);
     cr_expect(pr_bytes_equal(pr_buffer_bytes(&first.body), pr_buffer_bytes(&again.body)),
               "time and signature, too");
     facts.built_at_us = -1;
     PR_CLEANUP_FREE char *three =
         content_of(PR_OPERATION_CHARGE, &facts, GATEWAY_NOW_US + 600 * INT64_C(1000000), &again);
+    cr_expect_str_eq(one, three);
     cr_expect_not(pr_bytes_equal(pr_buffer_bytes(&first.body), pr_buffer_bytes(&again.body)));
     pr_gateway_request_free(&first);
     pr_gateway_request_free(&again);
