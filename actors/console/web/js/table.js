@@ -23,7 +23,7 @@ export function list(spec) {
   }
 
   function row(item) {
-    const cells = spec.columns.map((column) => h("td", {"data-label": column.title}, column.cell(item)));
+    const cells = spec.columns.map((column) => h("td", {"data-label": column.title}, h("div", {}, column.cell(item))));
     if (spec.select) {
       const id = spec.idOf(item);
       cells.unshift(h("td", {}, h("input", {type: "checkbox", "aria-label": "Select " + id, checked: selected.has(id), onchange: (event) => {

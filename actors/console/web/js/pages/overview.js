@@ -18,7 +18,7 @@ function count(value, more) {
 }
 
 function ms(value) {
-  return value === null || value === undefined ? "?" : number(Math.round(value)) + " ms";
+  return value === null || value === undefined ? "none yet" : number(Math.round(value)) + " ms";
 }
 
 function remember(history, name, value) {
@@ -30,6 +30,7 @@ function remember(history, name, value) {
 
 function tiles(o, history) {
   const n = o.notifications || {}, sample = n.sample || {}, p = o.payments || {}, e = o.endpoints || {};
+  const calls = (name) => (o.channels || []).reduce((sum, channel) => sum + (channel[name] || 0), 0);
   return [
     tile("Delivered each second", number(sample.delivered_per_s ?? 0), false,
       line(remember(history, "delivered", sample.delivered_per_s), "Delivered each second"),
@@ -42,9 +43,9 @@ function tiles(o, history) {
     tile("Exceptions", h("a", {href: "#/exceptions"}, count(o.exceptions)), o.exceptions > 0, h("p", {}, h("a", {href: "#/approvals"}, `${o.approvals_open ?? 0} approvals open`))),
     tile("Dead letters", h("a", {href: "#/dead-letters"}, count(o.dead_open, o.dead_open_more)), o.dead_open > 0),
     tile("Open payments", count(p.open, p.open_more), p.manual > 0, h("p", {}, `${count(p.manual)} wait for a person`),
-      h("p", {}, `${count(p.calls_waiting)} calls wait, ${count(p.calls_overdue)} overdue`)),
-    tile("Endpoints", count(e.active), e.disabled + e.breaker_open > 0,
-      bars([["active", e.active || 0, "good"], ["disabled", e.disabled || 0, "bad"], ["breaker open", e.breaker_open || 0, "bad"], ["forced", e.forced || 0]], "Endpoints")),
+      h("p", {}, `${number(calls("calls_waiting"))} calls wait, ${number(calls("calls_overdue"))} overdue`)),
+    tile("Endpoints", count(e.known), e.disabled + e.breaker_open > 0,
+      bars([["known", e.known || 0], ["disabled", e.disabled || 0, "bad"], ["breaker open", e.breaker_open || 0, "bad"]], "Endpoints")),
     tile("Tasks", count(Object.values(o.tasks || {}).reduce((sum, value) => sum + value, 0)), (o.tasks || {}).MANUAL > 0,
       bars(Object.entries(o.tasks || {}).map(([name, value]) => [name.toLowerCase(), value, ["MANUAL", "FAILED"].includes(name) ? "bad" : "plain"]), "Tasks")),
   ];
@@ -60,7 +61,7 @@ function channels(list) {
 
 function alerts(list) {
   return list.length === 0 ? h("p", {}, "None.") : h("ul", {}, list.map((a) =>
-    h("li", {}, state(a.severity), " ", a.message || a.kind, " ", age(a.raised_at || a.since || a.first_at))));
+    h("li", {}, state(a.severity), " ", a.message || a.kind, " ", age(a.first_at))));
 }
 
 async function show({main, signal}) {
