@@ -23,7 +23,7 @@ static const pr_arg_t options[] = {
     {"channel", PR_ARG_TEXT, "ID", "whose statement (needed)", 0, 0},
     {"date", PR_ARG_TEXT, "YYYY-MM-DD", "which day, where the channel is (needed)", 0, 0},
     {"file", PR_ARG_TEXT, "FILE", "the statement, packed or not; without it the day's files are matched on", 0, 0},
-    {"format", PR_ARG_TEXT, "NAME", "wechat-trade, wechat-funds, alipay-trade, alipay-account, stripe-balance, camt053, csv (default: the channel's)", 0, 0},
+    {"format", PR_ARG_TEXT, "NAME", "a statement of the channel's profile, or wechat-trade, wechat-funds, alipay-trade, alipay-account, stripe-balance, camt053, postrider (default: the channel's)", 0, 0},
     {"kind", PR_ARG_TEXT, "NAME", "which of the day's statements it is (default: the format)", 0, 0},
     {"correct", PR_ARG_FLAG, NULL, "it takes the place of the statement that is there for this day", 0, 0},
     {"dry-run", PR_ARG_FLAG, NULL, "say what would come of it, write nothing", 0, 0},
@@ -39,6 +39,7 @@ const pr_arg_spec_t pr_recon_run_spec = {
 typedef struct {
     pr_console_t *console;
     const pr_args_t *args;
+    pr_profile_dir_t *profiles;
     bool dry; /* in one transaction, rolled back at the end */
     int64_t file_id;
 } run_t;
@@ -91,7 +92,7 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-static int spec_of(const run_t *self, pr_statement_spec_t *spec)
+static int spec_of(const run_t *self, pr_statement_spec_t *spec, const char **kind)
 {
     PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
     const char *channel = pr_args_text(self->args, "channel");
@@ -108,32 +109,30 @@ static int spec_of(const run_t *self, pr_statement_spec_t *spec)
     if (format == NULL && !pr_rows_null(rows, 0, 1)) {
         format = pr_rows_text(rows, 0, 1);
     }
-    if (format == NULL) {
-        return pr_console_usage("channel %s has no format of statements: --format, or "
-                                "`recon set %s --format NAME`",
-                                channel, channel);
-    }
     pr_error_t error;
-    return pr_recon_spec(format, pr_rows_i32(rows, 0, 2), spec, &error) == PR_OK
+    return pr_recon_spec_of(self->profiles, pr_rows_text(rows, 0, 0), format,
+                            pr_rows_i32(rows, 0, 2), spec, kind, &error) == PR_OK
                ? PR_EXIT_OK
-               : pr_console_usage("%s", error.text);
+               : pr_console_usage("%s; --format NAME", error.text);
 }
 
 static int import_file(run_t *self, const char *path)
 {
     pr_statement_spec_t spec;
-    int code = spec_of(self, &spec);
+    const char *kind = NULL;
+    int code = spec_of(self, &spec, &kind);
     if (code != PR_EXIT_OK) {
         return code;
     }
-    const pr_recon_import_options_t what = {.who = self->console->operator_name,
-                                            .channel = pr_args_text(self->args, "channel"),
-                                            .day = pr_args_text(self->args, "date"),
-                                            .kind = pr_args_text(self->args, "kind"),
-                                            .name = base_name(path),
-                                            .source = "file",
-                                            .correct = pr_args_given(self->args, "correct"),
-                                            .keep_unreadable = true};
+    const pr_recon_import_options_t what = {
+        .who = self->console->operator_name,
+        .channel = pr_args_text(self->args, "channel"),
+        .day = pr_args_text(self->args, "date"),
+        .kind = pr_args_given(self->args, "kind") ? pr_args_text(self->args, "kind") : kind,
+        .name = base_name(path),
+        .source = "file",
+        .correct = pr_args_given(self->args, "correct"),
+        .keep_unreadable = true};
     PR_CLEANUP(pr_recon_import) pr_recon_import_t *import = NULL;
     pr_recon_imported_t imported;
     pr_error_t error;
@@ -250,7 +249,13 @@ static int run_file(run_t *self, const char *path)
 
 static int run(pr_console_t *console, const pr_args_t *args)
 {
-    run_t self = {.console = console, .args = args, .dry = pr_args_given(args, "dry-run")};
+    PR_CLEANUP(pr_profile_dir)
+    pr_profile_dir_t *profiles =
+        pr_profile_dir_new(pr_config_text(console->config, "profiles_dir"));
+    run_t self = {.console = console,
+                  .args = args,
+                  .profiles = profiles,
+                  .dry = pr_args_given(args, "dry-run")};
     const char *path = pr_args_text(args, "file");
     int code = path != NULL ? run_file(&self, path) : match_day(&self);
     if (path != NULL && self.dry) {

@@ -15,7 +15,7 @@
 /* clang-format off */
 static const pr_arg_t set_options[] = {
     {"zone", PR_ARG_TEXT, "NAME", "whose days its statements are about: Asia/Shanghai, UTC ... (default UTC)", 0, 0},
-    {"format", PR_ARG_TEXT, "NAME", "wechat-trade, alipay-trade, stripe-balance, camt053, csv ... (default: the profile's)", 0, 0},
+    {"format", PR_ARG_TEXT, "NAME", "a statement of its profile, wechat-trade, alipay-trade, camt053, postrider ... (default: the profile's daily one)", 0, 0},
     {"source", PR_ARG_CHOICE, "none|directory|download", "where each day's statement is expected from (default none)", 0, 0},
     {"ready", PR_ARG_DURATION, "DURATION", "due so long after the day's end, by the clock there (default 10h)", 0, 5 * DAY_MS},
     {"late", PR_ARG_DURATION, "DURATION", "overdue for so long: an alert (default 4h)", 0, 30 * DAY_MS},

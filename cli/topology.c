@@ -35,6 +35,7 @@ static const actor_row_t actors[] = {
     {"ingress", "postrider-ingress", 0},
     {"console", "postrider-console", 0},
     {"outbox-relay", "postrider-outbox-relay", 0},
+    {"reconciler", "postrider-reconciler", 0},
     {"notifier", "postrider-notifier", 0},
     {"gateway-poller", "postrider-gateway-poller", 0},
     {"charger", "postrider-charger", 0},

@@ -156,6 +156,12 @@ const pr_option_t pr_settings[] = {
 
     {"retention", DURATION, "90d", DAY, 3650 * DAY, NO, NO, "How long finished notifications and their attempts are kept."},
 
+    {"reconciler.directory", TEXT, "", 0, 0, YES, NO, "Where statements are dropped: DIRECTORY/CHANNEL/YYYY-MM-DD*, for channels of `recon set --source directory`; a name that ends in .part is not looked at yet."},
+    {"reconciler.scan", DURATION, "30s", 100, HOUR, YES, NO, "How often it is looked whether a day's statement is due (C7)."},
+    {"reconciler.sweep", DURATION, "24h", SECOND, 30 * DAY, YES, NO, "How often payments that slipped through are looked for (P15), and what is old enough is deleted; also at each start."},
+    {"reconciler.keep_webhooks", DURATION, "26280h", DAY, 36500 * DAY, YES, NO, "How long gateways' webhooks are kept as they came (C9)."},
+    {"reconciler.keep_statements", DURATION, "9600h", DAY, 36500 * DAY, YES, NO, "How long the rows of statements are kept; files and differences stay."},
+
     {"alerts.webhook", TEXT, "", 0, 0, YES, YES, "URL that gets each alert as a JSON POST; empty = none. The http.* timeouts and sizes hold for it, http.allow_* do not."},
     {"alerts.dead_letters", INT, "100", 1, 1000000, YES, NO, "More open dead letters than this is an alert of severity page (N19)."},
     {"alerts.scan", DURATION, "5s", 100, HOUR, YES, NO, "How often the dead letters are counted (also at once when one is heard of)."},

@@ -202,4 +202,131 @@ is_(empty.run(), "matched", "a day without a row is a statement, too")
 is_(differences("order_no = 'after-midnight'"), ["missing_there NOT_IN_STATEMENT open after-midnight state_verification WAITING"], "what it should have had is a difference")
 is_(s.value("SELECT count(*) FROM postrider.recon_pool"), "0", "and the pool is empty")
 
+
+# ---- tasks: asked again and explained, repaired, or a person's; a person's word ends a difference ----
+def task_of(order):
+    return s.run("SELECT t.id, t.task_no FROM postrider.recon_difference AS d JOIN postrider.task AS t ON t.id = d.task_id WHERE d.order_no = '%s' ORDER BY d.id DESC LIMIT 1" % order)[0]
+
+
+def ends(order, code):
+    """Its task is done with this code, as a compensator would end it."""
+    task = task_of(order)[0]
+    s.run("UPDATE postrider.task SET state = 'PROCESSING', moved_by = 'test' WHERE id = %s AND state = 'WAITING'" % task)
+    s.run("UPDATE postrider.task SET state = 'SUCCESS', last_error_code = '%s', moved_by = 'test' WHERE id = %s" % (code, task))
+
+
+def state_of(order):
+    return [" ".join(r) for r in s.run("SELECT d.status, coalesce(d.conclusion, '-'), d.task_type, d.task_status FROM postrider.recon_differences AS d WHERE d.order_no = '%s' ORDER BY difference_id" % order)]
+
+
+is_(s.value("SELECT coalesce(postrider.recon_verdict(%s), 'explained')" % task_of("unpaid")[0]), "unpaid_here: PAID_AT_CHANNEL", "a task asks what still differs")
+pay.apply(s, unpaid, pay.says(s, unpaid, "SUCCEEDED"))
+is_(s.value("SELECT coalesce(postrider.recon_verdict(%s), 'explained')" % task_of("unpaid")[0]), "explained", "and hears when nothing does")
+ends("unpaid", "REPAIRED")
+is_(state_of("unpaid"), ["repaired REPAIRED state_repair SUCCESS"], "a state repair that ends well repairs its difference")
+ends("closed", "EXPLAINED")
+is_(state_of("closed"), ["open - difference_review MANUAL"], "a success that explains nothing leaves it to a person")
+is_(s.value("SELECT count(*) FROM postrider.task AS t WHERE t.id = %s AND t.difference_id = (SELECT id FROM postrider.recon_difference WHERE order_no = 'closed')"
+            " AND t.follows IS NOT NULL" % task_of("closed")[0]), "1", "whose task points at it, and at the one before")
+pay.apply(s, late, pay.says(s, late, "SUCCEEDED"))
+ends("late", "EXPLAINED")
+is_(state_of("late"), ["explained EXPLAINED state_verification SUCCESS"], "money after the end has its own task: explained")
+pay.call(s, "task_close", "me", task_of("twice")[1], "the bank took the second one back")
+is_(state_of("twice"), ["closed the bank took the second one back difference_review CLOSED"], "a person's conclusion closes the difference")
+again = task_of("amount")[1]
+s.run("BEGIN; SELECT postrider.task_close('me', '%s', 'once more')" % again)
+fresh = s.value("SELECT postrider.task_open('difference_review', (SELECT biz_id FROM postrider.task WHERE task_no = '%s'), 'MANUAL', 'person', NULL, NULL, NULL, NULL, 'again', '{}')" % again)
+s.run("UPDATE postrider.task SET follows = '%s' WHERE task_no = '%s'; COMMIT" % (again, fresh))
+is_((state_of("amount"), task_of("amount")[1] != again), (["open - difference_review MANUAL"], True), "a task that is run again takes its difference with it")
+absent = paid("absent", when="09:00:00", n=2)
+lonely = paid("lonely", when="09:00:00", n=2)
+pay.channel(s, "c3")
+is_(s.value("SELECT count(*) FROM postrider.recon_differences WHERE order_no IN ('absent', 'lonely')"), "0", "nothing was looked at since")
+File(kind="second", n=2).of(lonely).run()
+is_(state_of("absent"), ["open - state_verification WAITING"], "what one more statement of that day does not have is missing there")
+File(kind="third", n=2).of(absent).run()
+is_(state_of("absent"), ["explained a later statement has it state_verification SUCCESS"], "until a later one has it: explained, and its task ends with it")
+
+# ---- more differences than can be true ----
+pay.call(s, "recon_set", "me", "c3", {"max_differences": 3}, None)
+flood = File(channel="c3", kind="flood")
+for i in range(5):
+    flood.row(reference="flood%d" % i)
+is_(flood.run(), "held", "more differences than can be true: held")
+is_((figures(flood)[3], differences("channel = 'c3'") == []), ("3", False), "those before the limit stand")
+pay.call(s, "recon_file_release", "me", flood.id, "they are all true")
+is_((flood.match(), figures(flood)[3]), ("matched", "5"), "a person may say that they are true")
+
+# ---- goods that are not out ----
+s.run("UPDATE postrider.fulfilment_rule SET since = '2000-01-01'")
+goods, soon, out = paid("goods"), paid("soon"), paid("out")
+is_(s.run("SELECT opened FROM postrider.recon_deliveries(1000)"), [["0"]], "a merchant without a rule reports no deliveries")
+s.run("SELECT postrider.fulfilment_set('me', 'm1', '1 day'); UPDATE postrider.fulfilment_rule SET since = (SELECT min(final_at) FROM postrider.payment WHERE id IN (%d, %d, %d)) "
+      % (goods, soon, out))
+backdate(soon, s.value("SELECT to_char((now() - interval '1 hour') AT TIME ZONE 'UTC', 'HH24:MI:SS')"), 3)
+s.run("SELECT postrider.report_fulfilment('m1', 'out', 'delivered')")
+s.run("UPDATE postrider.setting SET value = '' WHERE key = 'recon.delivered_through'")
+s.run("SELECT postrider.recon_deliveries(1000)")
+is_(state_of("goods")[-1:], ["open - delivery WAITING"], "paid and not delivered within its grace: a delivery task")
+is_([o for o in ("soon", "out") if any("delivery" in line for line in state_of(o))], [], "what is out, or not late yet, is none")
+is_(s.run("SELECT opened FROM postrider.recon_deliveries(1000)"), [["0"]], "looked at again: nothing new")
+s.run("SELECT postrider.report_fulfilment('m1', 'goods', 'delivered')")
+is_(state_of("goods")[-1:], ["repaired DELIVERED delivery SUCCESS"], "delivered later: repaired")
+
+# ---- the schedule: T+1 by the clock at the channel ----
+s.run("SET timezone = 'UTC'")
+for zone, ready, date, due, why in (
+        ("UTC", "10:00", "2026-03-01", "2026-03-02 10:00:00+00", "ten in the morning of the next day"),
+        ("Asia/Shanghai", "10:00", "2026-03-01", "2026-03-02 02:00:00+00", "ten in Shanghai"),
+        ("America/New_York", "10:00", "2026-03-07", "2026-03-08 14:00:00+00", "ten on the morning when clocks went forward"),
+        ("America/New_York", "10:00", "2026-03-06", "2026-03-07 15:00:00+00", "and on the one before"),
+        ("Europe/Berlin", "02:30", "2026-03-28", "2026-03-29 01:30:00+00", "a time that does not exist that night: when the clock would show it"),
+        ("Europe/Berlin", "02:30", "2026-10-24", "2026-10-25 01:30:00+00", "a time that comes twice: the later one"),
+        ("Europe/Berlin", "1 day 10:00", "2026-10-24", "2026-10-26 09:00:00+00", "the day after next"),
+        ("Pacific/Kiritimati", "10:00", "2026-01-01", "2026-01-01 20:00:00+00", "where the day begins first")):
+    is_(s.value("SELECT postrider.recon_due_at('%s', '%s', '%s')" % (zone, ready, date)), due, "due: " + why)
+for zone, date, hours in (("Europe/Berlin", "2026-03-29", 23), ("Europe/Berlin", "2026-10-25", 25), ("Asia/Shanghai", "2026-10-25", 24), ("America/New_York", "2026-03-08", 23)):
+    is_(s.value("SELECT extract(epoch FROM to_at - from_at)::int / 3600 FROM postrider.recon_day('%s', '%s')" % (zone, date)), str(hours), "%s in %s has %d hours" % (date, zone, hours))
+for zone, ready, moment, last, why in (
+        ("UTC", "10:00", "2026-03-02 09:59:59+00", "2026-02-28", "a second before ten"), ("UTC", "10:00", "2026-03-02 10:00:00+00", "2026-03-01", "at ten"),
+        ("Asia/Shanghai", "10:00", "2026-03-02 02:00:00+00", "2026-03-01", "at ten in Shanghai"), ("America/New_York", "10:00", "2026-03-08 13:59:00+00", "2026-03-06", "before ten in summer time"),
+        ("America/New_York", "10:00", "2026-03-08 14:00:00+00", "2026-03-07", "at ten in summer time"), ("UTC", "2 days", "2026-03-05 00:00:00+00", "2026-03-02", "two days later")):
+    is_(s.value("SELECT postrider.recon_last_day('%s', '%s', '%s')" % (zone, ready, moment)), last, "the last day that is due " + why)
+pay.channel(s, "t1")
+is_(s.fails("SELECT postrider.recon_set('me', 't1', '{\"zone\": \"Mars/Olympus\"}')"), "PR003", "no such time zone")
+is_(s.fails("SELECT postrider.recon_set('me', 't1', '{\"source\": \"pigeon\"}')"), "PR003", "no such source")
+pay.call(s, "recon_set", "me", "t1", {"source": "directory", "zone": "Asia/Shanghai", "ready": "0", "late": "0", "starts": day(0)}, None)
+due = s.run("SELECT statement_date, tries, late FROM postrider.recon_due('me', 100) WHERE channel = 't1' ORDER BY 1")
+ok(len(due) >= 2 and due[0] == [day(0), "1", "t"], "the days since it starts are due, late ones with an alert", due)
+is_(s.value("SELECT count(*) FROM postrider.alert WHERE kind = 'statement_late' AND subject = 't1' AND resolved_at IS NULL"), "1", "one alert for the channel")
+is_(s.run("SELECT * FROM postrider.recon_due('you', 100) WHERE channel = 't1'"), [], "taken by one is not due for another")
+s.run("SELECT postrider.recon_missed('t1', '%s', 'no file')" % day(0))
+is_(s.run("SELECT tries, last_error, next_at - last_at > interval '9 min' FROM postrider.recon_runs WHERE channel = 't1' AND statement_date = '%s'" % day(0)), [["1", "no file", "t"]],
+    "what has not come is tried again after a while, with the reason")
+is_([s.value("SELECT postrider.recon_again(%d)" % n) for n in (1, 2, 3, 7, 31)], ["00:10:00", "00:30:00", "01:00:00", "02:00:00", "12:00:00"], "less and less often")
+for i in range(len(due)):
+    File(channel="t1", n=i).run()
+is_(s.run("SELECT count(*) FILTER (WHERE done_at IS NULL), count(*) FILTER (WHERE done_at IS NOT NULL) FROM postrider.recon_runs WHERE channel = 't1'"), [["0", str(len(due))]], "days that came are done")
+is_(s.value("SELECT count(*) FROM postrider.alert WHERE kind = 'statement_late' AND subject = 't1' AND resolved_at IS NULL"), "0", "and the alert is over")
+
+# ---- what is kept ----
+s.run("ALTER TABLE postrider.recon_file DISABLE TRIGGER USER; UPDATE postrider.recon_file SET updated_at = now() - interval '2 years' WHERE id = %d; ALTER TABLE postrider.recon_file ENABLE TRIGGER USER" % a.id)
+is_(s.run("SELECT postrider.recon_purge('1 year', 100), (SELECT count(*) FROM postrider.recon_item WHERE file_id = %d)" % a.id)[0][0], "2", "rows of old statements go")
+is_(s.value("SELECT status FROM postrider.recon_files WHERE file_id = %d" % a.id), "matched", "the file stays")
+is_((s.fails("DELETE FROM postrider.recon_difference"), s.fails("UPDATE postrider.recon_difference SET state = 'open' WHERE state = 'closed'"),
+     s.fails("UPDATE postrider.recon_file SET state = 'imported' WHERE state = 'matched'")), ("PR006", "PR006", "PR006"), "differences are not deleted, and nothing moves as it must not")
+for object, states in (("difference", ["open", "explained", "repaired", "closed"]), ("recon_file", ["imported", "held", "matched", "replaced", "closed"])):
+    table = "recon_difference" if object == "difference" else "recon_file"
+    allowed = {tuple(r) for r in s.run("SELECT from_state, to_state FROM postrider.transition WHERE object = '%s' AND from_state <> ''" % object)}
+    one = s.value("SELECT id FROM postrider.%s ORDER BY id LIMIT 1" % table)
+    wrong = []
+    for x in states:
+        for y in states:
+            if x != y:
+                s.run("BEGIN; ALTER TABLE postrider.%s DISABLE TRIGGER USER; UPDATE postrider.%s SET state = '%s' WHERE id = %s; ALTER TABLE postrider.%s ENABLE TRIGGER USER" % (table, table, x, one, table))
+                if (s.fails("UPDATE postrider.%s SET state = '%s' WHERE id = %s" % (table, y, one)) == "") != ((x, y) in allowed):
+                    wrong.append((x, y))
+                s.run("ROLLBACK")
+    is_(wrong, [], object + ": every pair of states, by hand-written SQL")
+
 finish()
