@@ -9871,6 +9871,7 @@ DECLARE
     d postrider.recon_difference;
     next postrider.task;
     still text;
+    number text;
 BEGIN
     FOR d IN SELECT x.* FROM postrider.recon_difference AS x WHERE x.task_id = NEW.id AND x.state = 'open' ORDER BY x.id FOR NO KEY UPDATE LOOP
         next := NULL;
@@ -9881,9 +9882,9 @@ BEGIN
         ELSE
             still := postrider.recon_still(d);
             IF still IS NOT NULL THEN
-                UPDATE postrider.task AS t SET follows = NEW.task_no WHERE t.task_no = postrider.task_open('difference_review', d.id::text, 'MANUAL', 'difference',
-                    d.merchant_id, d.order_no, d.payment_id, d.reason, 'asked again, it is not explained: ' || still,
-                    NEW.request || jsonb_build_object('difference_id', d.id, 'result', NEW.result)) RETURNING t.* INTO next;
+                number := postrider.task_open('difference_review', d.id::text, 'MANUAL', 'difference', d.merchant_id, d.order_no, d.payment_id, d.reason,
+                    'asked again, it is not explained: ' || still, NEW.request || jsonb_build_object('difference_id', d.id, 'result', NEW.result));
+                UPDATE postrider.task AS t SET follows = NEW.task_no WHERE t.task_no = number RETURNING t.* INTO next;
             END IF;
         END IF;
         IF next.id IS NOT NULL THEN
