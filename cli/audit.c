@@ -224,30 +224,52 @@ static int report(const pr_args_t *args, verify_t *self)
         printf("%" PRId64 " entries, %" PRId64 " findings; head %s\n", self->entries, self->found,
                head);
     }
-    json_decref(self->findings);
     return self->found == 0 ? PR_EXIT_OK : PR_EXIT_FAILED;
 }
 
-static int verify(pr_console_t *console, const pr_args_t *args)
+/* False: it was told what is wrong. */
+static bool begin(const pr_args_t *args, verify_t *self)
 {
-    verify_t self = {.findings = json_array()};
     const char *head = pr_args_text(args, "head");
-    if (head != NULL && !pr_audit_head_parse(head, &self.head)) {
-        json_decref(self.findings);
-        return pr_console_usage("--head is not N:HEX, as `audit verify` prints it");
+    *self = (verify_t){0};
+    if (head != NULL && !pr_audit_head_parse(head, &self->head)) {
+        (void)pr_console_usage("--head is not N:HEX, as `audit verify` prints it");
+        return false;
     }
-    const char *path = pr_args_text(args, "file");
-    int code = path != NULL ? verify_file(path, &self) : verify_database(console, &self);
-    if (code != PR_EXIT_OK) {
-        json_decref(self.findings);
-        return code;
+    self->findings = json_array();
+    return true;
+}
+
+/* code: of what was done so far. */
+static int end(const pr_args_t *args, verify_t *self, int code)
+{
+    if (code == PR_EXIT_OK) {
+        code = report(args, self);
     }
-    return report(args, &self);
+    json_decref(self->findings);
+    return code;
+}
+
+static int verify_log(pr_console_t *console, const pr_args_t *args)
+{
+    verify_t self;
+    if (!begin(args, &self)) {
+        return PR_EXIT_USAGE;
+    }
+    return end(args, &self, verify_database(console, &self));
 }
 
 static int audit_verify(const pr_args_t *args)
 {
-    return pr_args_given(args, "file") ? verify(NULL, args) : pr_console_with(args, verify);
+    verify_t self;
+    const char *path = pr_args_text(args, "file");
+    if (path == NULL) {
+        return pr_console_with(args, verify_log);
+    }
+    if (!begin(args, &self)) {
+        return PR_EXIT_USAGE;
+    }
+    return end(args, &self, verify_file(path, &self));
 }
 
 /* ---- export ---- */

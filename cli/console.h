@@ -90,6 +90,11 @@ void pr_console_json(json_t *object);
 /* One cell as people read it; "-" for NULL. The caller's string. */
 char *pr_console_cell(const pr_rows_t *rows, int row, int column, pr_column_type_t type);
 
+/* Makes it one printable line: control bytes (a receiver's words may be in it) become '?', and it is
+ * cut at 60 characters unless it is whole. */
+void pr_console_cut(char *text, bool whole);
+int pr_console_width(const char *text); /* characters */
+
 /* "2026-11-30T09:00:00.123Z" of microseconds since 1970. */
 #define PR_CONSOLE_TIME_MAX 32
 void pr_console_time(int64_t us, char out[PR_CONSOLE_TIME_MAX]);

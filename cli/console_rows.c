@@ -146,10 +146,8 @@ void pr_console_json(json_t *object)
 
 /* ---- the table ---- */
 
-/* One line, printable: control bytes (a receiver's words may be in it) become '?'. */
-static char *cell_of(const pr_rows_t *rows, int row, int column, pr_column_type_t type, bool whole)
+void pr_console_cut(char *text, bool whole)
 {
-    char *text = pr_console_cell(rows, row, column, type);
     size_t shown = 0;
     for (char *at = text; *at != '\0'; at++) {
         if ((unsigned char)*at < 0x20 || *at == 0x7f) {
@@ -161,10 +159,16 @@ static char *cell_of(const pr_rows_t *rows, int row, int column, pr_column_type_
             break;
         }
     }
+}
+
+static char *cell_of(const pr_rows_t *rows, int row, int column, pr_column_type_t type, bool whole)
+{
+    char *text = pr_console_cell(rows, row, column, type);
+    pr_console_cut(text, whole);
     return text;
 }
 
-static int width_of(const char *text)
+int pr_console_width(const char *text)
 {
     int width = 0;
     for (; *text != '\0'; text++) {
@@ -176,7 +180,7 @@ static int width_of(const char *text)
 static void print_padded(const char *text, int width, bool last)
 {
     fputs(text, stdout);
-    for (int i = width_of(text); !last && i < width + 2; i++) {
+    for (int i = pr_console_width(text); !last && i < width + 2; i++) {
         putchar(' ');
     }
 }
@@ -195,10 +199,10 @@ static void print_table(const pr_rows_t *rows, const pr_column_t *columns)
     int last = last_shown(columns), count = pr_rows_count(rows);
     PR_CLEANUP_FREE int *widths = pr_calloc((size_t)last + 1, sizeof *widths);
     for (int i = 0; i <= last; i++) {
-        widths[i] = width_of(columns[i].name);
+        widths[i] = pr_console_width(columns[i].name);
         for (int row = 0; row < count && !columns[i].only_json; row++) {
             PR_CLEANUP_FREE char *text = cell_of(rows, row, i, columns[i].type, i == last);
-            int width = width_of(text);
+            int width = pr_console_width(text);
             widths[i] = width > widths[i] ? width : widths[i];
         }
     }

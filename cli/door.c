@@ -16,11 +16,9 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define CELL_MAX 60
-
 /* ---- answers ---- */
 
-/* One line, printable, cut at CELL_MAX unless it is whole; "-" for null. */
+/* "-" for null. */
 static char *cell_of(const json_t *value, bool whole)
 {
     char *text = NULL;
@@ -35,26 +33,8 @@ static char *cell_of(const json_t *value, bool whole)
         text = pr_strdup(dumped != NULL ? dumped : "?");
         free(dumped);
     }
-    size_t shown = 0;
-    for (char *at = text; *at != '\0'; at++) {
-        if ((unsigned char)*at < 0x20 || *at == 0x7f) {
-            *at = '?';
-        }
-        if (((unsigned char)*at & 0xc0) != 0x80 && shown++ == CELL_MAX && !whole) {
-            *at = '\0';
-            break;
-        }
-    }
+    pr_console_cut(text, whole);
     return text;
-}
-
-static int width_of(const char *text)
-{
-    int width = 0;
-    for (; *text != '\0'; text++) {
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    }
-    return width;
 }
 
 static void print_table(const json_t *items, const char *const *fields)
@@ -71,7 +51,7 @@ static void print_table(const json_t *items, const char *const *fields)
                 PR_CLEANUP_FREE char *text =
                     row == 0 ? pr_strdup(fields[i])
                              : cell_of(json_object_get(item, fields[i]), i == last);
-                int width = width_of(text);
+                int width = pr_console_width(text);
                 if (pass == 0) {
                     widths[i] = width > widths[i] ? width : widths[i];
                     continue;
