@@ -28,6 +28,11 @@ for actor in sorted(ROLES):
         used = set(re.findall(r"\$\d+", "".join(l for l in text.split("\n") if not l.startswith("--"))))
         ok(header and used <= said and "-- rows:" in text.replace(". rows:", "\n-- rows:"), full + " has its header",
            "%s; parameters used %s, described %s" % (first, sorted(used), sorted(said)))
+        # NULLs may be refused before the last function is called
+        called = sorted(set(re.findall(r"postrider[.](\w+)[(]", text))) or ["none"]
+        closed = session.value("SELECT coalesce(string_agg(p.proname, ' '), '') || '.' FROM pg_proc AS p WHERE p.pronamespace = 'postrider'::regnamespace "
+                               "AND p.proname IN ('%s') AND NOT has_function_privilege(p.oid, 'EXECUTE')" % "', '".join(called))
+        ok(closed == ".", full + " may call what it calls", closed)
         try:
             session.run("BEGIN; PREPARE x AS " + text)
             types = session.value("SELECT array_to_string(parameter_types::text[], '|') || '.' FROM pg_prepared_statements WHERE name = 'x'")[:-1]

@@ -25,8 +25,8 @@ function show({main, query, keep}) {
     columns: [
       {title: "Event", cell: (item) => [h("a", {href: "#/notifications/" + item.notify_id}, item.event), h("div", {class: "hint"}, item.notify_id)]},
       {title: "Order", cell: (item) => h("a", {href: orderLink(item.merchant_id, item.order_no)}, `${item.merchant_id} ${item.order_no}`)},
-      {title: "Reason", cell: (item) => [item.reason, h("div", {class: "hint"}, item.last_error || item.last_http_code || "")]},
-      {title: "Died", cell: (item) => time(item.died_at || item.created_at || item.at)},
+      {title: "Reason", cell: (item) => [item.reason, h("div", {class: "hint"}, [item.last_http_code, item.last_error].filter(Boolean).join(" "))]},
+      {title: "Died", cell: (item) => time(item.dead_at)},
       {title: "State", cell: (item) => state(item.state)},
       {title: "Do", cell: (item) => (item.state === "open" && may("operator") ? h("div", {class: "buttons"}, buttons([item.id], () => table.reload())) : "")},
     ],

@@ -3,7 +3,7 @@
 import {get, may, path, post} from "../api.js";
 import {h, say} from "../dom.js";
 import {ask, REASON} from "../form.js";
-import {duration, json, money, state, time} from "../format.js";
+import {duration, json, state, time} from "../format.js";
 import {orderLink} from "../links.js";
 import {facts, list} from "../table.js";
 
@@ -53,16 +53,16 @@ function attempts(items) {
 async function showOne({main, signal, reload}, notify_id) {
   try {
     const {notification, body, deliveries, attempts: tried} = await get(path("/api/notifications/{notify_id}", {notify_id}), signal);
-    main.append(facts([["Notification", notify_id], ["Event", notification.event], ["Status", state(notification.status)],
+    main.append(facts([["Notification", notify_id], ["Event", notification.event], ["Says", notification.status], ["Version", notification.version],
       ["Order", h("a", {href: orderLink(notification.merchant_id, notification.order_no)}, `${notification.merchant_id} ${notification.order_no}`)],
-      ["Amount", notification.amount_minor === undefined ? "" : money(notification.amount_minor, notification.currency)], ["Created", time(notification.created_at)]]));
+      ["Priority", "P" + notification.priority], ["Created", time(notification.created_at)]]));
     if (may("operator")) {
       main.append(h("div", {class: "buttons"},
         h("button", {onclick: () => act("Send it again", path("/api/notifications/{notify_id}/resend", {notify_id}), reload, false, "It is sent again: the same id, the same bytes.")}, "Send it again"),
-        notification.status === "pending" && h("button", {class: "danger", onclick: () => act("Cancel it", path("/api/notifications/{notify_id}/cancel", {notify_id}), reload, true,
+        deliveries.some((one) => one.status === "pending") && h("button", {class: "danger", onclick: () => act("Cancel it", path("/api/notifications/{notify_id}/cancel", {notify_id}), reload, true,
           "The wish is recorded; a delivery under way may win.")}, "Cancel it")));
     }
-    main.append(h("h2", {}, "Deliveries"), deliveries.map((one) => h("section", {class: "card"}, facts([["Endpoint", one.endpoint_id], ["Address", one.notify_url], ["Status", state(one.status)],
+    main.append(h("h2", {}, "Deliveries"), ...deliveries.map((one) => h("section", {class: "card"}, facts([["Endpoint", one.endpoint_id], ["Address", one.notify_url], ["Status", state(one.status)],
       ["Phase", one.phase], ["Tries", `${one.attempts} of ${one.max_attempts}`], ["Next try", time(one.next_attempt_at)], ["Last HTTP code", one.last_http_code], ["Last error", one.last_error],
       ["Delivered", time(one.delivered_at)], ["It took", one.delivered_at ? duration((new Date(one.delivered_at) - new Date(one.created_at)) / 1000) : ""]]))),
     h("h2", {}, "Tries"), attempts(tried || []), h("h2", {}, "Body, as it is sent"), json(body));

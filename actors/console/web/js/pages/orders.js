@@ -91,7 +91,7 @@ async function show({main, parts, signal, reload}) {
       ["Goods", order.fulfilment && state(order.fulfilment.state || String(order.fulfilment))],
       ["Tasks", tasks.length > 0 && h("ul", {class: "plain"}, tasks.map((task) => h("li", {}, h("a", {href: "#/tasks/" + task.task_no}, task.task_no), " ", task.biz_type, " ", state(task.status || task.state))))],
       ["Approvals", approvals.length > 0 && h("ul", {class: "plain"}, approvals.map((one) => h("li", {}, h("a", {href: "#/approvals/" + one.id}, one.id), " ", one.action, " ", state(one.state))))],
-    ].map(([label, value]) => [label, value || ""])), payments(order.payments || [], reload));
+    ].map(([label, value]) => [label, value || ""])), ...payments(order.payments || [], reload));
     if ((order.refunds || []).length > 0) {
       main.append(h("h2", {}, "Refunds"), h("ul", {class: "plain"}, order.refunds.map((one) => h("li", {}, `${one.refund_no}: `, money(one.amount_minor ?? one.amount, one.currency), " ", state(one.state)))));
     }

@@ -39,8 +39,8 @@ function showAll({main, query, keep}) {
 export function rows(title, items) {
   if (!items || items.length === 0) return null;
   return [h("h2", {}, title), h("ol", {class: "timeline"}, items.map((item) => h("li", {}, h("details", {}, h("summary", {},
-    time(item.at || item.created_at || item.received_at || item.dispatched_at), " ", item.operation || item.kind || item.task_no || item.action || item.refund_no || item.channel || "", " ",
-    state(item.status || item.state || item.verdict)), json(item)))))];
+    time(item.at || item.created_at || item.received_at || item.asked_at), " ", item.operation || item.task_no || item.refund_no || item.action || item.source || item.channel || "", " ",
+    item.from !== undefined && item.to ? `${item.from || ""} -> ${item.to} ` : "", state(item.status || item.state || item.verdict)), json(item)))))];
 }
 
 async function showOne({main, signal, reload}, payment_id) {

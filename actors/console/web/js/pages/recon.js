@@ -25,12 +25,12 @@ function files({query, keep}) {
     columns: [
       {title: "File", cell: (item) => [h("a", {href: "#/recon/differences?file_id=" + item.file_id}, item.file_id), h("div", {class: "hint"}, item.name || "")]},
       {title: "Channel", cell: (item) => [item.channel, h("div", {class: "hint"}, item.kind || "")]},
-      {title: "Day", cell: (item) => item.day || item.date || ""},
-      {title: "Status", cell: (item) => [state(item.status), h("div", {class: "hint"}, item.reason || item.status_reason || "")]},
+      {title: "Day", cell: (item) => item.statement_date},
+      {title: "Status", cell: (item) => [state(item.status), h("div", {class: "hint"}, item.reason || "")]},
       {title: "Rows", cell: (item) => number(item.rows)},
-      {title: "Bad rows", cell: (item) => h("a", {href: "#/recon/quarantine?file_id=" + item.file_id}, number(item.bad_rows ?? item.quarantined ?? 0))},
+      {title: "Bad rows", cell: (item) => h("a", {href: "#/recon/quarantine?file_id=" + item.file_id}, number(item.bad))},
       {title: "Differences", cell: (item) => number(item.differences)},
-      {title: "Imported", cell: (item) => time(item.imported_at || item.created_at)},
+      {title: "Imported", cell: (item) => time(item.created_at)},
     ],
     empty: "No statement was imported yet: postrider recon run.",
   }).element;
@@ -42,12 +42,12 @@ function differences({query, keep}) {
     filters: [{name: "channel", label: "Channel"}, {name: "class", label: "Class"}, {name: "status", label: "Status", type: "select",
       options: [["", "all"], ...["open", "explained", "repaired", "closed"].map((word) => [word, word])]}, {name: "merchant_id", label: "Merchant"}, {name: "order_no", label: "Order"}, {name: "file_id", label: "File"}],
     columns: [
-      {title: "No.", cell: (item) => [item.difference_id ?? item.id, h("div", {class: "hint"}, item.class)]},
+      {title: "No.", cell: (item) => [item.difference_id, h("div", {class: "hint"}, item.class)]},
       {title: "Order", cell: (item) => (item.order_no && item.merchant_id ? h("a", {href: orderLink(item.merchant_id, item.order_no)}, `${item.merchant_id} ${item.order_no}`) : item.order_no || "")},
       {title: "Theirs", cell: (item) => side(item.theirs, item.currency)}, {title: "Ours", cell: (item) => side(item.ours, item.currency)},
-      {title: "Status", cell: (item) => state(item.status)},
-      {title: "Task", cell: (item) => (item.task_no ? h("a", {href: "#/tasks/" + item.task_no}, item.task_no) : "")},
-      {title: "Found", cell: (item) => time(item.found_at || item.created_at)},
+      {title: "Status", cell: (item) => [state(item.status), h("div", {class: "hint"}, item.conclusion || item.reason || "")]},
+      {title: "Task", cell: (item) => (item.task_no ? [h("a", {href: "#/tasks/" + item.task_no}, item.task_no), " ", state(item.task_status)] : "")},
+      {title: "Found", cell: (item) => time(item.opened_at)},
     ],
     empty: "Nothing differs.",
   });
@@ -65,10 +65,10 @@ function quarantine({query, keep}) {
     path: "/api/recon/quarantine", caption: "Rows that nobody can read", values: query, keep,
     filters: [{name: "file_id", label: "File"}, {name: "open", label: "open only", type: "checkbox"}],
     columns: [
-      {title: "File", cell: (item) => item.file_id}, {title: "Line", cell: (item) => number(item.line)}, {title: "Reason", cell: (item) => item.reason},
+      {title: "File", cell: (item) => item.file_id}, {title: "Line", cell: (item) => number(item.line)}, {title: "Reason", cell: (item) => [item.reason, h("div", {class: "hint"}, item.detail || "")]},
       {title: "As it stands", cell: (item) => h("pre", {class: "json", tabindex: "0"}, item.raw || "")},
       {title: "State", cell: (item) => state(item.closed_at ? "closed" : "open")},
-      {title: "Do", cell: (item) => (may("operator") && !item.closed_at ? h("button", {onclick: () => resolve("quarantine", [String(item.row_id ?? item.id)], {action: "close", says: "Close"}, () => table.reload())}, "Close") : "")},
+      {title: "Do", cell: (item) => (may("operator") && !item.closed_at ? h("button", {onclick: () => resolve("quarantine", [String(item.row_id)], {action: "close", says: "Close"}, () => table.reload())}, "Close") : "")},
     ],
     empty: "Every row was understood.",
   });

@@ -26,9 +26,9 @@ function showAll({main, query, keep}) {
       {title: "Task", cell: (item) => [h("a", {href: "#/tasks/" + item.task_no}, item.task_no), h("div", {class: "hint"}, item.biz_type)]},
       {title: "Order", cell: (item) => (item.order_no ? h("a", {href: orderLink(item.merchant_id, item.order_no)}, `${item.merchant_id} ${item.order_no}`) : item.biz_id)},
       {title: "Status", cell: (item) => state(item.status)},
-      {title: "Why", cell: (item) => [item.last_error_code || "", h("div", {class: "hint"}, item.last_error_message || item.last_error || "")]},
-      {title: "Tries", cell: (item) => `${item.retry_count ?? item.tries ?? 0} of ${item.retry_limit ?? item.max_retry ?? ""}`},
-      {title: "Next", cell: (item) => time(item.next_run_at || item.next_run)},
+      {title: "Why", cell: (item) => [item.last_error_code || "", h("div", {class: "hint"}, item.last_error_message || "")]},
+      {title: "Tries", cell: (item) => `${item.retry_count} of ${item.retry_limit}`},
+      {title: "Next", cell: (item) => time(item.next_run_at)},
       {title: "Created", cell: (item) => time(item.created_at)},
     ],
     empty: "No task is open.",
@@ -40,8 +40,8 @@ async function showOne({main, signal, reload}, task_no) {
     const {task, moves, difference, approvals} = await get(path("/api/tasks/{task_no}", {task_no}), signal);
     main.append(facts([["Task", task_no], ["Kind", task.biz_type], ["About", task.biz_id], ["Status", state(task.status)],
       ["Order", task.order_no && h("a", {href: orderLink(task.merchant_id, task.order_no)}, `${task.merchant_id} ${task.order_no}`)], ["Source", task.source],
-      ["Payment", task.payment_id && h("a", {href: "#/payments/" + task.payment_id}, task.payment_id)], ["Code", task.last_error_code], ["Why", task.last_error_message || task.last_error],
-      ["Next run", time(task.next_run_at || task.next_run)], ["Created", time(task.created_at)]]));
+      ["Payment", task.payment_id && h("a", {href: "#/payments/" + task.payment_id}, task.payment_id)], ["Code", task.last_error_code], ["Why", task.last_error_message], ["Tries", `${task.retry_count} of ${task.retry_limit}`],
+      ["Held by", task.lock_owner], ["Closed by", task.closed_by], ["Conclusion", task.conclusion], ["Follows", task.follows], ["Next run", time(task.next_run_at)], ["Created", time(task.created_at)]]));
     if (task.status === "MANUAL" && may("operator")) {
       main.append(h("div", {class: "buttons"}, [{action: "rerun", says: "Run again"}, {action: "close", says: "Close"}].map((action) =>
         h("button", {onclick: () => resolve("task", [task_no], action, reload)}, action.says))));

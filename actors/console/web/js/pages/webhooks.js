@@ -21,10 +21,10 @@ function showAll({main, query, keep}) {
       {name: "status", label: "Status", type: "select", options: [["", "all"], ...["received", "verified", "applied", "ignored", "orphan", "failed", "refused", "task"].map((word) => [word, word])]},
     ],
     columns: [
-      {title: "No.", cell: (item) => h("a", {href: "#/webhooks/" + (item.webhook_id ?? item.id)}, item.webhook_id ?? item.id)},
+      {title: "No.", cell: (item) => h("a", {href: "#/webhooks/" + (item.webhook_id)}, item.webhook_id)},
       {title: "Channel", cell: (item) => item.channel},
       {title: "Received", cell: (item) => time(item.received_at)},
-      {title: "Status", cell: (item) => [state(item.status || item.state), h("div", {class: "hint"}, item.reason || item.result || "")]},
+      {title: "Status", cell: (item) => [state(item.status), h("div", {class: "hint"}, item.reason || item.result || "")]},
       {title: "Payment", cell: (item) => (item.payment_id ? h("a", {href: "#/payments/" + item.payment_id}, item.payment_id) : "")},
     ],
     empty: "No webhook is like that.",
