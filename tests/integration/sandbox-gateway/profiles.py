@@ -14,7 +14,7 @@ AMOUNT = 5800
 DIFFERENCES = {
     "sandbox": {"other": "person", "too_much": "person"},
     "wechat-v3": {"other": "person", "too_much": "person"},
-    "alipay": {"other": "query_first", "too_much": "person", "again": ("UNKNOWN", "query_first")},
+    "alipay": {"other": "person", "too_much": "person", "again": ("UNKNOWN", "query_first")},
     "stripe": {"other": "person", "too_much": "query_first", "final": False},
     "adyen": {"query": False, "other": "fail_now", "too_much": "person", "final": False},
     "paypal": {"close": False, "capture": True, "other": "fail_now", "too_much": "person"},
