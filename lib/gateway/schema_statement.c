@@ -266,11 +266,8 @@ static pr_rc_t check_spec(const pr_schema_t *self, const pr_yaml_node_t *node,
                           const pr_statement_spec_t *spec)
 {
     pr_error_t error = {0};
-    pr_statement_reader_t *trial = NULL;
-    const pr_statement_sink_t sink = {0};
-    pr_rc_t rc = pr_statement_new(spec, NULL, &sink, &trial, &error);
-    pr_statement_destroy(&trial);
-    return rc == PR_OK ? PR_OK : pr_schema_bad(self, node, "%s", error.text);
+    return pr_statement_check(spec, &error) == PR_OK ? PR_OK
+                                                     : pr_schema_bad(self, node, "%s", error.text);
 }
 
 static pr_rc_t read_statement(pr_schema_t *self, const pr_yaml_node_t *node, void *out)

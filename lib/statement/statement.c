@@ -83,9 +83,7 @@ pr_rc_t pr_statement_new(const pr_statement_spec_t *spec, const pr_statement_lim
                          pr_error_t *error)
 {
     *out = NULL;
-    if (spec->format <= PR_STATEMENT_FORMAT_NONE || spec->format >= PR_STATEMENT_FORMATS)
-        return pr_error_set(error, PR_BAD, "statement", "", "no such format");
-    if (spec->format == PR_STATEMENT_CSV && pr_mapped_check(&spec->csv, error) != PR_OK)
+    if (pr_statement_check(spec, error) != PR_OK)
         return PR_BAD;
     pr_statement_reader_t *self = PR_NEW(pr_statement_reader_t);
     self->spec = spec;

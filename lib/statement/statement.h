@@ -195,6 +195,9 @@ typedef struct {
     pr_statement_csv_t csv;
 } pr_statement_spec_t;
 
+/* PR_BAD: it cannot work; error->text says why ("csv: amount, or credit and debit, are wanted"). */
+PR_CHECK pr_rc_t pr_statement_check(const pr_statement_spec_t *spec, pr_error_t *error);
+
 /* Zeroes are the defaults in brackets. */
 typedef struct {
     uint64_t packed_max_bytes; /* [1 GiB] as pushed */

@@ -185,9 +185,6 @@ pr_rc_t pr_csv_line(pr_csv_t *csv, pr_statement_reader_t *self, pr_bytes_t line,
 pr_rc_t pr_csv_close(pr_csv_t *csv, pr_statement_reader_t *self, pr_csv_row_fn *on_row);
 bool pr_csv_is_inside(const pr_csv_t *csv); /* a row is not whole yet */
 
-/* ---- mapped.c ---- */
-PR_CHECK pr_rc_t pr_mapped_check(const pr_statement_csv_t *csv, pr_error_t *error);
-
 /* ---- camt.c ---- */
 pr_camt_t *pr_camt_new(void);
 void pr_camt_destroy(pr_camt_t **self);

@@ -158,7 +158,7 @@ void pr_table_open(pr_table_t *self)
     if (self->csv && self->csv->no_header) {
         self->header.count = 0;
         self->headed = true;
-        (void)find_columns(self); /* by place: pr_mapped_check saw to that */
+        (void)find_columns(self); /* by place: pr_statement_check saw to that */
     }
 }
 
