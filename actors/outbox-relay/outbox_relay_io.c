@@ -20,6 +20,7 @@
 
 #define SEVERAL 2         /* rows of one poll_busy: so many that the next has one with 85 % */
 #define PIECE 4           /* of relay.batch, beside a higher class in traffic */
+#define WHOLE_MOVES 15    /* after a window that move_plain leaves alone: where one is, more are */
 #define STATEMENT_MS 8000 /* with PR_DB_SILENCE_MS: a silent Postgres is left within 13 s */
 
 typedef struct relay_t relay_t;
@@ -29,6 +30,7 @@ typedef struct {
     relay_t *relay;
     int class_no;
     pr_db_t *db; /* over which it went */
+    bool plain;  /* it was move_plain */
 } asked_t;
 
 struct relay_t {
@@ -46,10 +48,11 @@ struct relay_t {
         beside_higher[PR_RELAY_CLASSES]; /* its next move is one beside a higher class in traffic */
     /* its last move was full, or had several rows: the next one need not be asked for */
     bool sure[PR_RELAY_CLASSES];
-    bool supersedes;  /* as of the last look, some endpoint wants it (N21) */
-    char reason[256]; /* why the cluster is refused */
-    bool followed;    /* the timeline of this connection is known */
-    bool stopping;    /* callbacks of broken-off queries lead to nothing */
+    int whole[PR_RELAY_CLASSES]; /* so many moves to come are move_window's at once */
+    bool supersedes;             /* as of the last look, some endpoint wants it (N21) */
+    char reason[256];            /* why the cluster is refused */
+    bool followed;               /* the timeline of this connection is known */
+    bool stopping;               /* callbacks of broken-off queries lead to nothing */
 };
 
 /* A look whether classes have something to move. */
@@ -158,11 +161,18 @@ static void supersede(relay_t *self, pr_db_t *db, int64_t last_seq, int jobs)
     }
 }
 
-/* columns of move_window: moved, jobs, last_seq, more, ok */
+/* columns: moved, jobs, last_seq, more, ok, and plain of move_plain */
 static void on_moved(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     const asked_t *asked = arg;
     relay_t *self = asked->relay;
+    if (asked->plain && rc == PR_OK && pr_rows_count(rows) > 0 && !pr_rows_bool(rows, 0, 5)) {
+        self->whole[asked->class_no] = WHOLE_MOVES;
+        if (!self->stopping) {
+            move(self, asked->class_no); /* the step hears of one move */
+        }
+        return;
+    }
     pr_relay_event_t event = {.kind = PR_RELAY_FAILED, .class_no = asked->class_no};
     if (rc == PR_FATAL) {
         pr_actor_fail(self->actor, rc, error);
@@ -255,8 +265,14 @@ static void check_cluster(relay_t *self)
     }
 }
 
+/* The usual window by the statement that knows only of it: of a small move, half the cost. */
 static void move(relay_t *self, int class_no)
 {
+    asked_t *asked = &self->asked[class_no];
+    asked->plain = self->whole[class_no] == 0;
+    if (!asked->plain) {
+        self->whole[class_no]--;
+    }
     pr_params_clear(self->params);
     pr_params_add_i16(self->params, (int16_t)class_no);
     pr_params_add_i64(self->params, self->sysid);
@@ -264,9 +280,9 @@ static void move(relay_t *self, int class_no)
     bool few = self->beside_higher[class_no] && !bulk;
     int64_t piece = self->batch / PIECE > 0 ? self->batch / PIECE : 1;
     pr_params_add_i64(self->params, few ? piece : self->batch);
-    self->asked[class_no].db = bulk ? self->bulk : self->db;
-    if (pr_db_query(self->asked[class_no].db, PR_SQL_OUTBOX_RELAY_MOVE_WINDOW, self->params,
-                    on_moved, &self->asked[class_no]) != PR_OK) {
+    asked->db = bulk ? self->bulk : self->db;
+    int statement = asked->plain ? PR_SQL_OUTBOX_RELAY_MOVE_PLAIN : PR_SQL_OUTBOX_RELAY_MOVE_WINDOW;
+    if (pr_db_query(asked->db, statement, self->params, on_moved, asked) != PR_OK) {
         give(self, (pr_relay_event_t){.kind = PR_RELAY_FAILED, .class_no = class_no});
     }
 }

@@ -181,7 +181,8 @@ static int move_row(const outbox_row_t *row, int class_no, int64_t *seq)
     return born;
 }
 
-static void moved_row(pr_rows_t *rows, int moved, int jobs, int64_t last_seq, bool more)
+/* The last column is move_plain's alone. */
+static void moved_row(pr_rows_t *rows, int moved, int jobs, int64_t last_seq, bool more, bool plain)
 {
     sim_rows_add(rows);
     sim_row_i32(rows, 0, moved);
@@ -189,15 +190,12 @@ static void moved_row(pr_rows_t *rows, int moved, int jobs, int64_t last_seq, bo
     sim_row_i64(rows, 2, last_seq);
     sim_row_bool(rows, 3, more);
     sim_row_bool(rows, 4, true);
+    sim_row_bool(rows, 5, plain);
 }
 
-pr_rc_t pg_move_window(sim_backend_t *backend, const pr_params_t *params, pr_rows_t **rows,
-                       pr_error_t *error)
+/* The bounds of the window that comes after a tick. */
+static tick_row_t window_of(const tick_row_t *tick)
 {
-    (void)error;
-    int class_no = (int)sim_param_i64(params, 0);
-    int64_t most = sim_param_i64(params, 2);
-    tick_row_t *tick = &pg.ticks[class_no];
     tick_row_t w = *tick;
     w.lo = tick->more ? tick->lo : tick->hi;
     w.hi = tick->more ? tick->hi : pg_snapshot();
@@ -209,11 +207,49 @@ pr_rc_t pg_move_window(sim_backend_t *backend, const pr_params_t *params, pr_row
         w.dt = tick->dt;
         w.di = tick->di;
     }
-    *rows = sim_rows_new(5);
+    return w;
+}
+
+static bool has_endpoint(int merchant)
+{
+    for (int e = 0; e < pg.endpoints_count; e++)
+        if (pg.endpoints[e].merchant == merchant)
+            return true;
+    return false;
+}
+
+/* Left alone unless each row is a notification, not cancelled, for an endpoint. */
+pr_rc_t pg_move_plain(sim_backend_t *backend, const pr_params_t *params, pr_rows_t **rows,
+                      pr_error_t *error)
+{
+    int class_no = (int)sim_param_i64(params, 0);
+    const tick_row_t *tick = &pg.ticks[class_no];
+    tick_row_t w = window_of(tick);
+    outbox_row_t *window[OUTBOX_MAX];
+    int count = window_rows(&w, class_no, sim_param_i64(params, 2), window);
+    bool plain = true;
+    for (int i = 0; i < count && plain; i++)
+        plain = window[i]->kind == 0 && !window[i]->cancel && has_endpoint(window[i]->merchant);
+    if (plain)
+        return pg_move_window(backend, params, rows, error);
+    *rows = sim_rows_new(6);
+    moved_row(*rows, 0, 0, tick->seq, true, false);
+    return PR_OK;
+}
+
+pr_rc_t pg_move_window(sim_backend_t *backend, const pr_params_t *params, pr_rows_t **rows,
+                       pr_error_t *error)
+{
+    (void)error;
+    int class_no = (int)sim_param_i64(params, 0);
+    int64_t most = sim_param_i64(params, 2);
+    tick_row_t *tick = &pg.ticks[class_no];
+    tick_row_t w = window_of(tick);
+    *rows = sim_rows_new(6);
     outbox_row_t *window[OUTBOX_MAX];
     int count = window_rows(&w, class_no, most, window), jobs = 0;
     if (count == 0 && w.dt == 0) {
-        moved_row(*rows, 0, 0, tick->seq, false);
+        moved_row(*rows, 0, 0, tick->seq, false, true);
         return PR_OK;
     }
     (void)pg_xid();
@@ -236,7 +272,7 @@ pr_rc_t pg_move_window(sim_backend_t *backend, const pr_params_t *params, pr_row
         sim_trace("db: relay moves %d rows of class %d: %d jobs, seq %" PRId64, count, class_no,
                   jobs, seq & ((INT64_C(1) << CLASS_SHIFT_SIM) - 1));
     pg_commit(backend->async);
-    moved_row(*rows, count, jobs, seq, next.more);
+    moved_row(*rows, count, jobs, seq, next.more, true);
     return PR_OK;
 }
 

@@ -762,6 +762,7 @@ static const struct {
     {"scheduler.resume_session", pg_resume_session},
     {"outbox-relay.check_cluster", pg_check_cluster},
     {"outbox-relay.follow_timeline", pg_follow_timeline},
+    {"outbox-relay.move_plain", pg_move_plain},
     {"outbox-relay.move_window", pg_move_window},
     {"outbox-relay.peek_windows", pg_peek_windows},
     {"outbox-relay.set_session", pg_set_session},

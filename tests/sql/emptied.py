@@ -74,7 +74,7 @@ is_(admin.run("""SELECT c.relname, c.relpages, c.reltuples FROM pg_class AS c WH
                  AND c.relname ~ '^(outbox|job|attempt|dead|cancelled|idempotency)' AND (c.relpages, c.reltuples) <> (0, 0)"""),
     [], "the tables are empty, and the statistics say so")
 
-relay = connect("postrider_relay", "outbox-relay", ("move_window", "peek_windows", "supersede"), ACTOR)
+relay = connect("postrider_relay", "outbox-relay", ("move_window", "move_plain", "peek_windows", "supersede"), ACTOR)
 relay.run(statement("outbox-relay", "set_session"))
 scheduler = connect("postrider_scheduler", "scheduler", (
     "apply_results", "date_first_tries", "expire_held", "load_new", "load_first_tries", "page_due", "dated_pairs", "load_cancelled",
@@ -111,6 +111,7 @@ def look(when, jobs=(), held=0, notify="gen_random_uuid()", dead="00000000-0000-
     def of(who, what, sql, **more):
         asked(who, when + ": " + what, sql, **more)
     of(relay, "peek_windows", "EXECUTE peek_windows")
+    of(relay, "move_plain", "EXECUTE move_plain(1, %s, %d)" % (sysid, BATCH))
     of(relay, "move_window", "EXECUTE move_window(1, %s, %d)" % (sysid, BATCH))
     of(scheduler, "load_new", "EXECUTE load_new(%s, '{0,%d,%d}', '{%d,%d,%d}')" % (shards, CLASS1, 2 * CLASS1, BATCH, BATCH, BATCH))
     of(scheduler, "load_first_tries", "EXECUTE load_first_tries(%s, '{0,%d,%d}', '{%d,%d,%d}', %d)"
@@ -151,6 +152,7 @@ look("one", [("-" + one[0], 0)], held=1, notify="'%s'" % one[1], dead=one[1], ca
 # Nobody tells the statistics of what comes now.
 admin.run("DELETE FROM postrider.outbox; DELETE FROM postrider.outbox_kept; DELETE FROM postrider.job; DELETE FROM postrider.dead")
 enqueue(MANY)
+asked(relay, "many: move_plain", "EXECUTE move_plain(1, %s, %d)" % (sysid, BATCH))
 asked(relay, "many: move_window", "EXECUTE move_window(1, %s, %d)" % (sysid, BATCH))
 while relay.run("EXECUTE move_window(1, %s, 5000)" % sysid)[-1][3] == "t":
     pass

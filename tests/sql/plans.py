@@ -40,12 +40,12 @@ def check(when):
             session.run("PREPARE p AS " + statement(actor, name))
             call = "EXECUTE " + null_call(session, "p")
             is_(misreads(explain(session, call)), [], "%s: %s/%s reads no growing table from end to end" % (when, actor, name))
-            if name == "move_window":
+            if name.startswith("move_"):
                 plan = "\n".join(r[0] for r in session.run("EXPLAIN (COSTS OFF) " + call))
                 arm = plan[plan.index("CTE r"):plan.index("CTE k")]
                 first = arm[:arm.index("pg_snapshot_xip")]
                 ok("Merge Append" in first and len(re.findall(r"Sort\n", first)) <= 1 and "Bitmap" not in arm,
-                   when + ": a window is read in index order", arm)
+                   "%s: %s reads a window in index order" % (when, name), arm)
             session.run("DEALLOCATE p")
         session.close()
 
