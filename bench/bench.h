@@ -60,7 +60,7 @@ void pr_report_medians(const json_t *rounds, json_t *report);
 /* KEY_min and KEY_max over the rounds beside their median. */
 void pr_report_spread(const json_t *rounds, const char *key, json_t *report);
 /* The keys of a tally: latencies in ms (of those that had a due time), lost, repeated. */
-void pr_report_latencies(const pr_tally_sum_t *sum, json_t *report);
+void pr_report_latencies(const pr_latencies_t *of, json_t *report);
 void pr_report_losses(const pr_tally_sum_t *sum, json_t *report);
 void pr_report_machine(json_t *report); /* load average and processors */
 void pr_report_print(const json_t *report, bool json);

@@ -85,6 +85,7 @@ static void on_enqueued(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_e
     uint8_t id[16];
     if (rc == PR_OK && pr_rows_uuid(rows, 0, 0, id)) {
         pr_tally_add(run->tally, id, sent->due_us, run->plan->group, sent->hangs);
+        pr_tally_acked(run->tally, pr_clock_wall_us());
     } else if (rc == PR_AGAIN) {
         run->tally->unknown++; /* the database was away: committed or not, nobody counts on it */
     } else if (run->rc == PR_OK) {

@@ -121,7 +121,7 @@ pr_rc_t pr_bench_crash(pr_stage_t *stage, const pr_bench_plan_t *plan, json_t *r
     pr_report_losses(&sum, report);
     (void)json_object_set_new(report, "unknown_commits", json_integer(tally.unknown));
     report_recovery(&killer, &tally, report);
-    pr_report_latencies(&sum, report);
+    pr_report_latencies(&sum.due, report);
     pr_tally_free(&tally);
     return rc;
 }

@@ -50,7 +50,7 @@ static pr_rc_t offer(pr_stage_t *stage, const pr_bench_plan_t *plan, int group, 
     rc = rc != PR_OK
              ? rc
              : pr_load_settle(stage, tally, group, PR_BENCH_LOOK_MS, PR_BENCH_SETTLE_MS, error);
-    *p99_ms = pr_tally_sum(tally, group).p99_ms;
+    *p99_ms = pr_tally_sum(tally, group).due.p99_ms;
     return rc;
 }
 

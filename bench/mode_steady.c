@@ -80,9 +80,17 @@ pr_rc_t pr_bench_steady_once(pr_stage_t *stage, const pr_bench_plan_t *plan, int
     double seconds = (double)(sum.last_us - sum.first_us) / 1e6;
     (void)json_object_set_new(round, "rate_per_s",
                               json_real(seconds > 0 ? (double)sum.received / seconds : 0));
-    pr_report_latencies(&sum, round);
-    (void)fprintf(stderr, "  round %d: %.0f/s, p50 %.2f p99 %.2f max %.1f ms\n", round_no + 1,
-                  (double)sum.received / seconds, sum.p50_ms, sum.p99_ms, sum.max_ms);
+    pr_report_latencies(&sum.due, round);
+    json_t *acked = json_object(), *commit = json_object();
+    pr_report_latencies(&sum.acked, acked);
+    pr_report_latencies(&sum.commit, commit);
+    (void)json_object_set_new(round, "from_commit", acked);
+    (void)json_object_set_new(round, "commit", commit);
+    (void)fprintf(stderr,
+                  "  round %d: %.0f/s, p50 %.2f p99 %.2f max %.1f ms; from the commit p50 %.2f "
+                  "p99 %.2f max %.1f ms\n",
+                  round_no + 1, (double)sum.received / seconds, sum.due.p50_ms, sum.due.p99_ms,
+                  sum.due.max_ms, sum.acked.p50_ms, sum.acked.p99_ms, sum.acked.max_ms);
     return pr_meter_report(stage, &a, &b, load.count, round, error);
 }
 

@@ -80,12 +80,12 @@ void pr_report_spread(const json_t *rounds, const char *key, json_t *report)
 
 /* ---- parts ---- */
 
-void pr_report_latencies(const pr_tally_sum_t *sum, json_t *report)
+void pr_report_latencies(const pr_latencies_t *of, json_t *report)
 {
-    (void)json_object_set_new(report, "p50_ms", json_real(sum->p50_ms));
-    (void)json_object_set_new(report, "p99_ms", json_real(sum->p99_ms));
-    (void)json_object_set_new(report, "p999_ms", json_real(sum->p999_ms));
-    (void)json_object_set_new(report, "max_ms", json_real(sum->max_ms));
+    (void)json_object_set_new(report, "p50_ms", json_real(of->p50_ms));
+    (void)json_object_set_new(report, "p99_ms", json_real(of->p99_ms));
+    (void)json_object_set_new(report, "p999_ms", json_real(of->p999_ms));
+    (void)json_object_set_new(report, "max_ms", json_real(of->max_ms));
 }
 
 void pr_report_losses(const pr_tally_sum_t *sum, json_t *report)

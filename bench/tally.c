@@ -41,6 +41,12 @@ void pr_tally_add(pr_tally_t *self, const uint8_t id[16], int64_t due_us, int gr
     pr_assert(rc == PR_OK);
 }
 
+void pr_tally_acked(pr_tally_t *self, int64_t acked_us)
+{
+    pr_assert(self->count > 0);
+    self->entries[self->count - 1].acked_us = acked_us;
+}
+
 pr_rc_t pr_tally_read(pr_tally_t *self, const char *dump, pr_error_t *error)
 {
     FILE *file = fopen(dump, "re");
@@ -71,22 +77,40 @@ static double percentile_ms(const int64_t *sorted, int64_t n, double share)
     return n == 0 ? 0 : (double)sorted[at < n ? at : n - 1] / 1000.0;
 }
 
+/* Sorts us[n]. */
+static pr_latencies_t latencies_of(int64_t *us, int64_t n)
+{
+    qsort(us, (size_t)n, sizeof *us, by_value);
+    return (pr_latencies_t){.p50_ms = percentile_ms(us, n, 0.5),
+                            .p99_ms = percentile_ms(us, n, 0.99),
+                            .p999_ms = percentile_ms(us, n, 0.999),
+                            .max_ms = percentile_ms(us, n, 1)};
+}
+
 static void latencies(const pr_tally_t *self, int group, pr_tally_sum_t *sum)
 {
-    int64_t *us = pr_calloc((size_t)self->count, sizeof *us);
-    int64_t n = 0;
+    int64_t *due = pr_calloc((size_t)self->count, sizeof *due);
+    int64_t *acked = pr_calloc((size_t)self->count, sizeof *acked);
+    int64_t *commit = pr_calloc((size_t)self->count, sizeof *commit);
+    int64_t n = 0, m = 0;
     for (int64_t i = 0; i < self->count; i++) {
         const pr_tally_entry_t *entry = &self->entries[i];
-        if ((group < 0 || entry->group == group) && !entry->hangs && entry->first_us &&
-            entry->due_us)
-            us[n++] = entry->first_us - entry->due_us;
+        if ((group >= 0 && entry->group != group) || entry->hangs || !entry->first_us ||
+            !entry->due_us)
+            continue;
+        due[n++] = entry->first_us - entry->due_us;
+        if (!entry->acked_us)
+            continue;
+        int64_t after = entry->first_us - entry->acked_us;
+        acked[m] = after > 0 ? after : 0;
+        commit[m++] = entry->acked_us - entry->due_us;
     }
-    qsort(us, (size_t)n, sizeof *us, by_value);
-    sum->p50_ms = percentile_ms(us, n, 0.5);
-    sum->p99_ms = percentile_ms(us, n, 0.99);
-    sum->p999_ms = percentile_ms(us, n, 0.999);
-    sum->max_ms = percentile_ms(us, n, 1);
-    pr_free(us);
+    sum->due = latencies_of(due, n);
+    sum->acked = latencies_of(acked, m);
+    sum->commit = latencies_of(commit, m);
+    pr_free(due);
+    pr_free(acked);
+    pr_free(commit);
 }
 
 pr_tally_sum_t pr_tally_sum(const pr_tally_t *self, int group)
