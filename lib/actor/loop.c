@@ -220,9 +220,10 @@ static void run_timers(pr_loop_t *self)
         loop_timer_t *timer = &self->timers[i];
         if (timer->at_ms > self->now_ms)
             continue;
-        /* set before the call, which may re-arm it; after a long stop one call stands for all
-         * missed */
-        timer->at_ms = timer->period_ms > 0 ? self->now_ms + timer->period_ms : INT64_MAX;
+        /* Set before the call, which may re-arm it; after a long stop one call stands for all missed. At multiples of the
+         * period, on a clock that all processes of the machine share: what they say each second then wakes the broker once. */
+        int64_t period_ms = timer->period_ms;
+        timer->at_ms = period_ms > 0 ? (self->now_ms / period_ms + 1) * period_ms : INT64_MAX;
         timer->fn(timer->arg, self->now_ms);
     }
 }

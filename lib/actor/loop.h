@@ -29,7 +29,8 @@ void pr_loop_add_db(pr_loop_t *self, pr_db_t *db);
 void pr_loop_remove_db(pr_loop_t *self, pr_db_t *db);
 
 /* Timers: few per process (work timers belong in lib/core/timerq). Returned id is > 0. period_ms
- * 0 = once, then it is dead; pr_loop_timer_at re-arms it (INT64_MAX disarms). */
+ * 0 = once, then it is dead; pr_loop_timer_at re-arms it (INT64_MAX disarms). After the first time a
+ * periodic one goes off at multiples of its period, in step with those of other processes. */
 int pr_loop_add_timer(pr_loop_t *self, int64_t first_at_ms, int64_t period_ms, pr_loop_fn *fn,
                       void *arg);
 void pr_loop_timer_at(pr_loop_t *self, int id, int64_t at_ms);

@@ -192,6 +192,8 @@ pr_worker_took_t pr_worker_job(pr_worker_t *self, uint32_t peer, const pr_worker
     pr_assert(pr_map_put(self->by_token, token_key(token), held, NULL) == PR_OK);
     pr_lanes_take(&self->lanes, held->cls);
     self->stats.taken++;
+    if (self->heartbeat_at_ms > now_ms + PR_WORKER_HEARTBEAT_MS)
+        self->heartbeat_at_ms = now_ms + PR_WORKER_HEARTBEAT_MS; /* no longer idle */
     bool delivered = pr_map_get(self->delivered, token_key(token)) != NULL;
     if (delivered || self->draining) {
         answer_at_once(self, held, delivered ? PR_WORKER_REPEAT : PR_WORKER_RETURN, now_ms);
@@ -282,7 +284,8 @@ void pr_worker_tick(pr_worker_t *self, int64_t now_ms)
     send_again(self, now_ms);
     if (now_ms < self->heartbeat_at_ms)
         return;
-    self->heartbeat_at_ms = now_ms + PR_WORKER_HEARTBEAT_MS;
+    bool idle = self->running.count == 0 && self->owed.count == 0;
+    self->heartbeat_at_ms = now_ms + (idle ? PR_WORKER_IDLE_HEARTBEAT_MS : PR_WORKER_HEARTBEAT_MS);
     for (uint32_t i = 0; i < PR_WORKER_PEERS_MAX; i++) {
         if (!self->peers[i].used || !self->peers[i].lane.live)
             continue;

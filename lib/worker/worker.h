@@ -43,6 +43,9 @@
 #define PR_WORKER_ADDRESS_MAX 255
 
 #define PR_WORKER_HEARTBEAT_MS 250
+/* Of a worker that holds and owes nothing: nobody's job hangs on it. Each wakes the broker, and that the schedulers; still four
+ * within the silence. */
+#define PR_WORKER_IDLE_HEARTBEAT_MS 500
 #define PR_WORKER_RESEND_MS 1000
 #define PR_WORKER_GREET_MS 200 /* an unanswered greeting is repeated */
 #define PR_WORKER_SILENCE_MS 2000

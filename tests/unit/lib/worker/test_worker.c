@@ -325,6 +325,22 @@ Test(worker, credit_is_said_again_with_each_heartbeat)
     pr_worker_destroy(&it, free_payload);
 }
 
+Test(worker, an_idle_one_speaks_half_as_often_until_it_takes_a_job)
+{
+    pr_worker_t *it = connected();
+    pr_worker_tick(it, 1300);
+    cr_expect_eq(ask(it).count[PR_WORKER_HELD], 1);
+    pr_worker_heard(it, 0, 1700);
+    pr_worker_tick(it, 1300 + PR_WORKER_IDLE_HEARTBEAT_MS - 1);
+    cr_expect_eq(ask(it).count[PR_WORKER_HELD], 0, "holding nothing");
+    pr_worker_tick(it, 1300 + PR_WORKER_IDLE_HEARTBEAT_MS);
+    cr_expect_eq(ask(it).count[PR_WORKER_HELD], 1);
+    job(it, 1, 1810);
+    pr_worker_tick(it, 1810 + PR_WORKER_HEARTBEAT_MS);
+    cr_expect_eq(ask(it).count[PR_WORKER_HELD], 1, "what it holds now is named in time");
+    pr_worker_destroy(&it, free_payload);
+}
+
 Test(worker, slow_jobs_give_their_slots_back)
 {
     pr_worker_t *it = connected();
