@@ -265,7 +265,7 @@ static void check_cluster(relay_t *self)
     }
 }
 
-/* The usual window by the statement that knows only of it: of a small move, half the cost. */
+/* The usual window goes by the statement that knows only of it: two thirds of the cost. */
 static void move(relay_t *self, int class_no)
 {
     asked_t *asked = &self->asked[class_no];

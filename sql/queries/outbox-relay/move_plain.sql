@@ -1,5 +1,5 @@
 -- outbox-relay.move_plain: move_window for the usual window, whose rows are all notifications (kind 0) to endpoints of the merchant, not
--- cancelled, each with one at least. It knows nothing of the rest, so that Postgres has half as many plan nodes to set up: of a move of two
+-- cancelled, each with one at least. It knows nothing of the rest, so that Postgres has fewer plan nodes to set up: of a move of two
 -- rows that is nearly all the work. A window with anything else in it is left alone: nothing is written, plain is false, and
 -- move_window comes next. What is the same in both is said there.
 -- $1 smallint class   $2 bigint sysid from check_cluster   $3 int most outbox rows
