@@ -61,6 +61,18 @@ class Door:
         connection.close()
         return answer.status, told, said
 
+    def too_large(self, path, length, headers):
+        """The status of a request that says how long its body is, and sends none of it: it is refused at its head."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S * 3)
+        connection.putrequest("POST", path)
+        for name, value in {"Content-Type": "application/json", "Content-Length": str(length), **headers}.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        answer = connection.getresponse()
+        status, said = answer.status, answer.headers
+        connection.close()
+        return status, said
+
     def login(self, name, password=PASSWORD, client="198.51.100.1", cookie=None):
         """(status, body, headers, Person)."""
         headers = {"Cookie": cookie} if cookie else {}
