@@ -15750,6 +15750,7 @@ GRANT ALL ON FUNCTION postrider.is_moved(class smallint, tx xid8, id bigint) TO 
 --
 
 REVOKE ALL ON FUNCTION postrider.json_time(at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.json_time(at timestamp with time zone) TO postrider_console;
 
 --
 -- Name: FUNCTION key_create(who text, hash bytea, kind text, merchant_id text, livemode boolean, label text, expires_at timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
