@@ -39,6 +39,7 @@ static const actor_row_t actors[] = {
     {"notifier", "postrider-notifier", 0},
     {"gateway-poller", "postrider-gateway-poller", 0},
     {"charger", "postrider-charger", 0},
+    {"compensator", "postrider-compensator", 0},
     {"scheduler", "postrider-scheduler", 1},
     {"gateway-scheduler", "postrider-gateway-scheduler", 1},
     {"circuit-breaker", "postrider-circuit-breaker", 2},

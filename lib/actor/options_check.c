@@ -160,6 +160,10 @@ static pr_rc_t check_times(const pr_config_t *self, pr_error_t *error)
         return blame(self, "lease",
                      "must be longer than http.total_timeout, or a call under way is tried again",
                      error);
+    if (pr_config_duration_ms(self, "tasks.lock_timeout") <= 2 * total)
+        return blame(self, "tasks.lock_timeout",
+                     "must be longer than http.total_timeout twice, or a task under way goes back",
+                     error);
     if (pr_config_duration_ms(self, "scheduler.session_timeout") <
         3 * pr_config_duration_ms(self, "scheduler.heartbeat"))
         return blame(self, "scheduler.session_timeout",

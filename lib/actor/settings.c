@@ -118,6 +118,12 @@ const pr_option_t pr_settings[] = {
     {"relay.scan", DURATION, "3s", 10, 3 * SECOND, NO, NO, "No look is later than this after the one before (N5)."},
     {"relay.batch", INT, "100", 1, 5000, NO, NO, "Outbox rows moved by one statement."},
 
+    {"tasks.file", TEXT, "", 0, 0, NO, NO, "File that says how kinds of compensation tasks are handled (docs/tasks.md); empty = only what Postrider does itself."},
+    {"tasks.slots", INT, "16", 1, 256, NO, NO, "Tasks that one compensator works on at once."},
+    {"tasks.scan", DURATION, "1s", 10, HOUR, NO, NO, "How often a compensator looks for tasks that are due."},
+    {"tasks.sweep", DURATION, "5s", 10, HOUR, NO, NO, "How often it looks for tasks of lost workers and for webhooks that nobody applied."},
+    {"tasks.lock_timeout", DURATION, "10m", SECOND, DAY, NO, NO, "A task that is with one worker for longer goes back (C5); must be longer than http.total_timeout twice."},
+
     {"ingress.listen", TEXT, "127.0.0.1:8080", 0, 0, NO, NO, "Where the public door listens: IP:PORT or [IPv6]:PORT; port 0 = any that is free."},
     {"ingress.certificate", TEXT, "", 0, 0, NO, NO, "PEM file of its certificate and chain; empty = plain HTTP, for a proxy on this machine."},
     {"ingress.key", TEXT, "", 0, 0, NO, NO, "PEM file of the certificate's key."},

@@ -18,7 +18,8 @@
 static bool moves_money(pr_operation_t operation)
 {
     return operation == PR_OPERATION_CHARGE || operation == PR_OPERATION_CAPTURE ||
-           operation == PR_OPERATION_REFUND || operation == PR_OPERATION_CLOSE;
+           operation == PR_OPERATION_REFUND || operation == PR_OPERATION_CLOSE ||
+           operation == PR_OPERATION_ACT;
 }
 
 static void conclude(pr_evidence_t *out, pr_status_t status, pr_action_t action, const char *reason)

@@ -51,6 +51,8 @@ typedef enum {
     PR_OPERATION_STATEMENT, /* asks for a day's statement: answers with a link, or "not yet" */
     PR_OPERATION_STATEMENT_AGAIN, /* asks whether it is made by now */
     PR_OPERATION_STATEMENT_FILE,  /* fetches it */
+    PR_OPERATION_ACT, /* what the handler of a task does (lib/compensate), no gateway's */
+    PR_OPERATION_ASK, /* whether it was done */
     PR_OPERATIONS,
 } pr_operation_t;
 

@@ -9,7 +9,8 @@
 
 static const char *const operations[PR_OPERATIONS] = {
     "",       "token",        "charge", "capture",   "query",           "find",
-    "refund", "query_refund", "close",  "statement", "statement_again", "statement_file"};
+    "refund", "query_refund", "close",  "statement", "statement_again", "statement_file",
+    "act",    "ask"};
 static const char *const statuses[PR_STATUSES] = {
     "",          "PENDING", "SUCCEEDED", "FAILED", "CANCELLED", "REFUNDED", "PARTIALLY_REFUNDED",
     "NOT_FOUND", "UNKNOWN"};

@@ -83,9 +83,10 @@ static pr_rc_t read_operation(pr_schema_t *self, const pr_yaml_node_t *node)
     pr_profile_t *profile = self->profile;
     pr_operation_t name = pr_operation_find(node->key);
     if (name == PR_OPERATION_NONE)
-        return pr_schema_bad(self, node,
-                             "token, charge, capture, query, find, refund, query_refund, close, "
-                             "statement, statement_again and statement_file are operations");
+        return pr_schema_bad(
+            self, node,
+            "token, charge, capture, query, find, refund, query_refund, close, "
+            "statement, statement_again, statement_file, act and ask are operations");
     pr_operation_spec_t *operation = pr_pool_take(&profile->pool, 1, sizeof *operation);
     profile->operations[name] = operation;
     profile->facts.operations |= UINT64_C(1) << name;

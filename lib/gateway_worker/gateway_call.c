@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/url.h"
+#include "gateway_http/exchange.h"
 
 #include <openssl/sha.h>
 
@@ -13,7 +14,6 @@
 #include <string.h>
 
 #define NONCE_BYTES 16
-#define ANSWER_HEADERS_MAX 64
 #define URL_MAX_BYTES 4096
 #define TOKEN_MARGIN_MS 30000 /* a token is not used when it is about to expire */
 
@@ -267,31 +267,6 @@ static pr_rc_t check_url(const pr_gateway_shared_t *shared, const char *base, pr
     return pr_error_set(error, PR_BAD, "http", "", "http:// is refused: set http.allow_plain");
 }
 
-static char *url_of(const pr_gateway_call_t *self)
-{
-    const char *base = self->job->call->channel->base_url;
-    size_t len = strlen(base);
-    len -= len > 0 && base[len - 1] == '/';
-    return pr_asprintf("%.*s%s", (int)len, base, pr_buffer_text(&self->request.target));
-}
-
-static pr_rc_t write_lines(pr_gateway_call_t *self, const char **lines, pr_error_t *error)
-{
-    pr_buffer_t *text = &self->shared->lines;
-    size_t offset[PR_GATEWAY_HEADERS_MAX];
-    pr_buffer_clear(text);
-    for (size_t i = 0; i < self->request.header_count; i++) {
-        offset[i] = text->len;
-        if (pr_buffer_printf(text, "%s: %s", self->request.headers[i].name,
-                             pr_buffer_text(&self->request.headers[i].value)) != PR_OK ||
-            pr_buffer_append(text, "", 1) != PR_OK)
-            return pr_error_set(error, PR_BAD, "http", "", "the headers are too large");
-    }
-    for (size_t i = 0; i < self->request.header_count; i++)
-        lines[i] = (const char *)text->data + offset[i];
-    return PR_OK;
-}
-
 static int64_t timeout_of(const pr_gateway_call_t *self)
 {
     int64_t wished_ms = self->job->timeout_ms, most_ms = self->shared->total_ms;
@@ -303,10 +278,10 @@ static pr_rc_t post(pr_gateway_call_t *self, pr_http_done_fn *done, int64_t now_
 {
     pr_gateway_shared_t *shared = self->shared;
     const char *lines[PR_GATEWAY_HEADERS_MAX];
-    pr_rc_t rc = write_lines(self, lines, error);
+    pr_rc_t rc = pr_exchange_lines(&self->request, &shared->lines, lines, error);
     if (rc != PR_OK)
         return rc;
-    PR_CLEANUP_FREE char *url = url_of(self);
+    PR_CLEANUP_FREE char *url = pr_exchange_url(self->job->call->channel->base_url, &self->request);
     pr_http_request_t request = {
         .url = url,
         .method = self->request.method,
@@ -328,59 +303,10 @@ static pr_rc_t post(pr_gateway_call_t *self, pr_http_done_fn *done, int64_t now_
 
 /* ---- answers ---- */
 
-static pr_transport_t transport_of(const pr_http_response_t *response)
-{
-    switch (response->error) {
-    case PR_HTTP_OK:
-        return response->truncated ? PR_TRANSPORT_TOO_LARGE : PR_TRANSPORT_OK;
-    case PR_HTTP_DNS:
-    case PR_HTTP_DNS_TIMEOUT:
-        return PR_TRANSPORT_DNS;
-    case PR_HTTP_CONNECT:
-        return PR_TRANSPORT_CONNECT;
-    case PR_HTTP_CONNECT_TIMEOUT:
-        return PR_TRANSPORT_CONNECT_TIMEOUT;
-    case PR_HTTP_TLS_TIMEOUT:
-        return PR_TRANSPORT_TLS_TIMEOUT;
-    case PR_HTTP_TLS:
-    case PR_HTTP_TLS_EXPIRED:
-    case PR_HTTP_TLS_SELF_SIGNED:
-    case PR_HTTP_TLS_UNTRUSTED:
-    case PR_HTTP_TLS_WRONG_HOST:
-        return PR_TRANSPORT_TLS;
-    case PR_HTTP_FIRST_BYTE_TIMEOUT:
-        return PR_TRANSPORT_FIRST_BYTE_TIMEOUT;
-    case PR_HTTP_TOTAL_TIMEOUT:
-        return PR_TRANSPORT_TOTAL_TIMEOUT;
-    case PR_HTTP_BAD_RESPONSE:
-    case PR_HTTP_HEADERS_TOO_LARGE:
-    case PR_HTTP_HTTP2:
-        return PR_TRANSPORT_PROTOCOL;
-    case PR_HTTP_PROXY:
-        return PR_TRANSPORT_PROXY;
-    case PR_HTTP_ADDRESS_REFUSED:
-        return PR_TRANSPORT_FORBIDDEN_ADDRESS;
-    default:
-        return pr_http_error_fault(response->error) == PR_HTTP_FAULT_OWN ? PR_TRANSPORT_BAD_CONFIG
-                                                                         : PR_TRANSPORT_RESET;
-    }
-}
-
 static void judge(pr_gateway_call_t *self, const pr_http_response_t *response, pr_evidence_t *out)
 {
-    pr_gateway_header_t headers[ANSWER_HEADERS_MAX];
-    size_t count = 0, cursor = 0;
-    while (count < ANSWER_HEADERS_MAX &&
-           pr_http_header_next(response->headers, &cursor, &headers[count].name,
-                               &headers[count].value))
-        count++;
-    pr_gateway_answer_t answer = {.transport = transport_of(response),
-                                  .http_status = (uint32_t)response->code,
-                                  .headers = headers,
-                                  .header_count = count,
-                                  .body = response->body};
-    pr_gateway_judge(self->channel->channel, self->request.operation, &self->facts, &answer,
-                     pr_clock_wall_us(), out);
+    pr_exchange_judge(self->channel->channel, self->request.operation, &self->facts, response,
+                      pr_clock_wall_us(), out);
 }
 
 static pr_outcome_t result_of(pr_transport_t transport, int http_status,
@@ -407,7 +333,7 @@ static pr_outcome_t result_of(pr_transport_t transport, int http_status,
 static void tell(pr_gateway_call_t *self, const pr_http_response_t *response,
                  const pr_evidence_t *evidence, int64_t now_ms)
 {
-    pr_transport_t transport = transport_of(response);
+    pr_transport_t transport = pr_exchange_transport(response);
     pr_outcome_t result = result_of(transport, response->code, evidence);
     const char *error = response->error != PR_HTTP_OK    ? pr_http_error_name(response->error)
                         : result == PR_OUTCOME_DELIVERED ? ""

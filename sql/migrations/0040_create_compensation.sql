@@ -285,10 +285,10 @@ $$;
 
 -- Takes at most `most` that are due, each with a token of its own, and looks at its order in the same transaction: what needs no act is ended
 -- here. Rows: what the session has to act on. own: kinds whose HTTP handler this compensator has. unknown: an earlier try of it may have
--- had its effect. handler 'wait': nothing to do yet, `code` says why.
+-- had its effect. handler 'wait': nothing to do yet, `code` says why. events: of a write-back, as many as tasks_finish is to be told of.
 CREATE FUNCTION postrider.tasks_claim(session uuid, most int, own text[])
 RETURNS TABLE (task_no text, token uuid, biz_type text, handler text, code text, idempotency_key text, tries int, retry_limit int, unknown boolean,
-               order_no text, reference text, amount_minor bigint, currency text, facts text)
+               order_no text, reference text, amount_minor bigint, currency text, events int, facts text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
@@ -297,13 +297,15 @@ DECLARE
     p postrider.payment;
     seen record;
     who text;
+    now_at timestamptz;
 BEGIN
     SELECT 'compensator ' || s.address INTO who FROM postrider.task_session AS s WHERE s.id = $1 AND s.ended IS NULL FOR SHARE;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'this session has ended', HINT = 'Open a new one: its tasks have gone back.';
     END IF;
+    now_at := clock_timestamp();                      -- a value, or the index on the due time would not be asked for it
     FOR t IN SELECT x.* FROM postrider.task AS x
-             WHERE x.state IN ('WAITING', 'RETRY') AND x.next_run_at <= clock_timestamp()
+             WHERE x.state IN ('WAITING', 'RETRY') AND x.next_run_at <= now_at
                AND NOT EXISTS (SELECT FROM postrider.task_kind AS h WHERE h.biz_type = x.biz_type AND h.handler = 'http' AND NOT h.biz_type = ANY (own))
              ORDER BY x.next_run_at LIMIT most FOR NO KEY UPDATE SKIP LOCKED LOOP
         SELECT x.* INTO k FROM postrider.task_kind AS x WHERE x.biz_type = t.biz_type;
@@ -327,7 +329,9 @@ BEGIN
                                                  ORDER BY y.state = 'succeeded' DESC, y.id DESC LIMIT 1));
             RETURN QUERY SELECT t.task_no, t.lock_token, t.biz_type, CASE WHEN seen.state = 'WAIT' THEN 'wait' ELSE k.handler END, seen.code,
                 postrider.task_key_of(t), t.retry_count, t.retry_limit, coalesce((t.result ->> 'unknown')::boolean, false), t.order_no,
-                p.gateway_reference, p.amount_minor, p.currency, postrider.task_facts(t)::text;
+                p.gateway_reference, p.amount_minor, p.currency,
+                jsonb_array_length(CASE jsonb_typeof(t.request -> 'events') WHEN 'array' THEN t.request -> 'events' ELSE '[]' END),
+                jsonb_build_object('task', postrider.task_facts(t))::text;
         END IF;
     END LOOP;
 END $$;
@@ -450,6 +454,8 @@ BEGIN
             RETURN postrider.task_say('success', 'EXPLAINED', 'money that came after the end: ' || late,
                        found || jsonb_build_object('answer', answer.status, 'task_no', late), NULL);
         END IF;
+    ELSIF t.difference_id IS NOT NULL AND postrider.recon_verdict(t.id) IS NULL THEN
+        RETURN postrider.task_say('success', 'EXPLAINED', 'asked again, nothing differs any more', found || jsonb_build_object('answer', answer.status));
     ELSIF open THEN                                   -- it is asked further by its own plan, and here
         RETURN postrider.task_asks(t, p, NULL, retry_in);
     END IF;

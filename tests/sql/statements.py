@@ -11,7 +11,7 @@ from pg import HOME, PgError, Session, actor_url, finish, ok
 ROLES = {"outbox-relay": "postrider_relay", "scheduler": "postrider_scheduler", "circuit-breaker": "postrider_breaker",
          "dead-letter": "postrider_dead_letter", "cli": "postrider_console", "console": "postrider_console",
          "application": "postrider_app", "gateway-scheduler": "postrider_gateway_scheduler", "ingress": "postrider_ingress",
-         "recon": "postrider_reconciler", "reconciler": "postrider_reconciler"}
+         "compensator": "postrider_compensator", "recon": "postrider_reconciler", "reconciler": "postrider_reconciler"}
 # Not here: migrate (the creator's, before the schema is there), demo and bench (applications of their own).
 
 admin = Session()

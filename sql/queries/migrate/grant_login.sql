@@ -9,5 +9,5 @@ SELECT pg_catalog.concat_ws(E'\n',
        FROM pg_catalog.pg_roles AS r
       WHERE r.rolname = ANY (ARRAY['postrider_app', 'postrider_relay', 'postrider_scheduler', 'postrider_breaker',
                                    'postrider_dead_letter', 'postrider_console', 'postrider_ingress', 'postrider_gateway_scheduler',
-                                   'postrider_reconciler'])
+                                   'postrider_reconciler', 'postrider_compensator'])
         AND r.rolname <> $1));
