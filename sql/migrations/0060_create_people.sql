@@ -95,6 +95,8 @@ INSERT INTO postrider.permission (action, role, says) VALUES
     ('breaker.reset', 'operator', 'let the breaker decide by itself'),
     ('channel.pause', 'operator', 'hold a channel''s calls'), ('channel.maintain', 'operator', 'note that a gateway rests'),
     ('channel.resume', 'operator', 'let a channel''s calls go on'), ('recon.run', 'operator', 'import a statement'),
+    ('recon.release', 'operator', 'match a statement that was held'), ('recon.close', 'operator', 'give a statement up'),
+    ('recon.set', 'admin', 'say how a channel is reconciled'), ('recon.delivery', 'admin', 'say how long a merchant''s goods may take'),
     ('approval.ask', 'operator', 'ask for what takes two'), ('approval.withdraw', 'operator', 'take one''s own request back'),
     ('approval.approve', 'approver', 'let another''s request happen'), ('approval.reject', 'approver', 'refuse another''s request'),
     ('merchant.add', 'admin', 'add a merchant'), ('merchant.set', 'admin', 'change a merchant'),
