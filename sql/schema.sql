@@ -2066,6 +2066,27 @@ $$;
 ALTER FUNCTION postrider.channel_json(c postrider.channel) OWNER TO postrider_owner;
 
 --
+-- Name: channel_keep_account(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_keep_account() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    IF EXISTS (SELECT FROM postrider.payment AS p WHERE p.channel_no = OLD.no AND p.state IN ('created', 'processing'))
+       OR EXISTS (SELECT FROM postrider.refund AS r JOIN postrider.payment AS p ON p.id = r.payment_id
+                  WHERE r.state IN ('created', 'processing') AND p.channel_no = OLD.no) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('payments of channel %s are open: its account, profile and livemode stay as they are', OLD.id),
+            HINT = 'Add another channel for the other account; payments that are open end at this one.';
+    END IF;
+    RETURN NEW;
+END $$;
+
+ALTER FUNCTION postrider.channel_keep_account() OWNER TO postrider_owner;
+
+--
 -- Name: channel_locked(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -14250,6 +14271,12 @@ CREATE TRIGGER call_request_kept BEFORE DELETE OR TRUNCATE ON postrider.call_req
 CREATE TRIGGER channel_before BEFORE INSERT OR UPDATE ON postrider.channel FOR EACH ROW EXECUTE FUNCTION postrider.channel_before();
 
 --
+-- Name: channel channel_keep_account; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TRIGGER channel_keep_account BEFORE UPDATE ON postrider.channel FOR EACH ROW WHEN (((old.account IS DISTINCT FROM new.account) OR (old.profile IS DISTINCT FROM new.profile) OR (old.livemode IS DISTINCT FROM new.livemode))) EXECUTE FUNCTION postrider.channel_keep_account();
+
+--
 -- Name: channel channel_resumed; Type: TRIGGER; Schema: postrider; Owner: postrider_owner
 --
 
@@ -15090,6 +15117,12 @@ REVOKE ALL ON FUNCTION postrider.channel_config(c postrider.channel) FROM PUBLIC
 --
 
 REVOKE ALL ON FUNCTION postrider.channel_json(c postrider.channel) FROM PUBLIC;
+
+--
+-- Name: FUNCTION channel_keep_account(); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_keep_account() FROM PUBLIC;
 
 --
 -- Name: FUNCTION channel_locked(id text); Type: ACL; Schema: postrider; Owner: postrider_owner

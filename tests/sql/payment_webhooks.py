@@ -184,6 +184,13 @@ is_((s.fails("SELECT postrider.channel_add('me', 'c1', %s)" % pay.quote(pay.SAND
 is_([s.fails("SELECT postrider.channel_set('me', 'c1', '{}', %s)" % pay.quote(bad)) for bad in (
     [{"name": "a", "sealed": "zz"}], [{"name": "a", "position": 5, "sealed": "00"}], [{"sealed": "00"}], {"a": 1}, [{"name": "a", "sealed": "00" * 4127}],
     [{"name": "p%d" % n, "sealed": "00"} for n in range(25)])], ["PR003"] * 6, "parameters that are none, too large or too many")
+s.run("SELECT postrider.channel_add('me', 'moved', %s)" % pay.quote(pay.SANDBOX))
+MOVES = ({"account": "another"}, {"livemode": False})
+s.run("SELECT postrider.track_payment('m1', 'moved-1', 'moved', 'moved-ref-1', 500, 'CNY')")
+is_(([s.fails("SELECT postrider.channel_set('me', 'moved', %s)" % pay.quote(one)) for one in MOVES], s.fails("SELECT postrider.channel_set('me', 'moved', '{\"rate_per_s\": 3}')")),
+    (["PR006", "PR006"], ""), "while a payment is open its channel keeps its account")
+s.run("SELECT postrider.payment_apply(c, p, 'test', '{\"status\": \"CANCELLED\"}', NULL) FROM postrider.payment AS p JOIN postrider.channel AS c ON c.no = p.channel_no WHERE p.order_no = 'moved-1'")
+is_([s.fails("SELECT postrider.channel_set('me', 'moved', %s)" % pay.quote(one)) for one in MOVES], ["", ""], "and may change it when none is")
 version = int(s.value("SELECT version FROM postrider.channel WHERE id = 'c1'"))
 s.run("SELECT postrider.channel_set('me', 'c1', '{\"rate_per_s\": 4.5, \"burst\": 9}', '[{\"name\": \"secret\", \"sealed\": \"00ff\"}, {\"name\": \"secret\", \"position\": 2, \"sealed\": \"01\"}]', 'why')")
 load = "SELECT channel, version, rate_per_s, burst, parameters FROM postrider.calls_channels('%s', '%s', '%s')"
