@@ -3077,8 +3077,9 @@ BEGIN
         done := FOUND;
     END IF;
     UPDATE postrider.shard AS h SET session = NULL, low = CASE
-        WHEN b.beat > h.beat + 1 THEN b.low
-        ELSE ARRAY[least(b.low[1], h.low[1]), least(b.low[2], h.low[2]), least(b.low[3], h.low[3])] END
+        WHEN b.beat > h.beat + 1
+        THEN ARRAY[greatest(b.low[1], h.low[1]), greatest(b.low[2], h.low[2]), greatest(b.low[3], h.low[3])]
+        ELSE h.low END
     FROM postrider.heartbeat AS b WHERE h.session = session AND b.session = session;
     IF s.pid = pg_backend_pid() THEN
         PERFORM pg_advisory_unlock(s.lock_key);
@@ -9332,7 +9333,9 @@ CREATE FUNCTION postrider.release_shards(session uuid, nos smallint[], low bigin
 DECLARE
     given int;
 BEGIN
-    UPDATE postrider.shard AS h SET session = NULL, low = low WHERE h.session = session AND h.no = ANY (nos);
+    UPDATE postrider.shard AS h
+    SET session = NULL, low = ARRAY[greatest(h.low[1], low[1]), greatest(h.low[2], low[2]), greatest(h.low[3], low[3])]
+    WHERE h.session = session AND h.no = ANY (nos);
     GET DIAGNOSTICS given = ROW_COUNT;
     RETURN given;
 END $$;

@@ -376,7 +376,8 @@ pr_sched_added_t pr_sched_add(pr_sched_t *self, const pr_sched_row_t *row, void 
         return PR_SCHED_NOT_OURS;
     job_t *known = pr_map_get(self->jobs, (uint64_t)row->seq);
     if (known && known->view.salt == row->salt) {
-        known->read_again = known->read_again || known->state == JOB_WRITING;
+        if (known->state == JOB_WRITING && !row->dated) /* dated ones are paged */
+            known->read_again = true;
         return PR_SCHED_KNOWN;
     }
     if (known) /* its move was undone, and the number went to another job */

@@ -456,13 +456,10 @@ void batch_flush_dates(io_t *io)
         io->dates_written = count;
 }
 
-/* Where a new owner must begin to look for first tries, were we to die now. */
-void batch_low(const io_t *io, int64_t low[PR_SCHED_CLASSES])
+void batch_known_low(const io_t *io, int64_t low[PR_SCHED_CLASSES])
 {
     static const uint8_t none[32] = {0};
     bool leaving = memcmp(io->leaving, none, sizeof none) != 0;
-    /* A second beat since an acquisition that is not answered (session_close sends one): end_session() may trust it. */
-    bool beside = io->acquiring && io->beating;
     pr_sched_low(io->sched, low);
     for (int i = 0; i < io->ndates; i++)
         if (io->dates[i].seq < low[io->dates[i].class_no])
@@ -471,11 +468,23 @@ void batch_low(const io_t *io, int64_t low[PR_SCHED_CLASSES])
         int64_t next = io->cursors_known ? io->cursor[c] + 1 : INT64_MAX;
         if (io->adoption.active && io->adoption.lo[c] + 1 < next)
             next = io->adoption.lo[c] + 1; /* not read yet */
-        if (next == INT64_MAX || beside || io->owned_unknown)
-            next = (int64_t)c << CLASS_SHIFT; /* shards may be ours whose low we never saw */
+        if (next == INT64_MAX)
+            next = (int64_t)c << CLASS_SHIFT;
         if (leaving && io->leave_low[c] < next)
             next = io->leave_low[c]; /* born since in shards that we give up: nobody read it */
         if (next < low[c])
             low[c] = next;
     }
+}
+
+/* Where a new owner must begin to look for first tries, were we to die now: or before, where the low of the shard that it takes
+ * says that there is nothing. The beginning of each class therefore means that we do not know. */
+void batch_low(const io_t *io, int64_t low[PR_SCHED_CLASSES])
+{
+    /* A second beat since an acquisition that is not answered (session_close sends one): end_session() may trust it. */
+    bool beside = io->acquiring && io->beating;
+    batch_known_low(io, low);
+    for (int c = 0; c < PR_SCHED_CLASSES; c++)
+        if (beside || io->owned_unknown) /* shards may be ours whose low we never saw */
+            low[c] = (int64_t)c << CLASS_SHIFT;
 }

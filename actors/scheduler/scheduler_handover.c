@@ -61,7 +61,7 @@ void handover_timer(io_t *io)
         if (bit_get(io->leaving, shard) && !pr_sched_shard_left(io->sched, (uint8_t)shard))
             return;
     int64_t low[PR_SCHED_CLASSES];
-    batch_low(io, low);
+    batch_known_low(io, low); /* what is given up is known */
     pr_params_clear(io->params);
     pr_params_add_uuid(io->params, io->session);
     (void)add_shards(io->params, io->leaving);

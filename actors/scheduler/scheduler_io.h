@@ -167,7 +167,8 @@ typedef struct io_t {
     uint8_t session[16];
     int64_t lock_key;
     char *address;
-    uint64_t beats;
+    uint64_t beats; /* answered: the counter in Postgres is this, or one more */
+    uint64_t beat_no; /* of the last one sent */
     int64_t beat_sent_ms, beat_ok_ms;
     bool beating, acquiring;
     int64_t acquire_at_ms;
@@ -197,6 +198,8 @@ typedef struct io_t {
     bool cursors_known;
     int64_t
         durable[PR_SCHED_CLASSES]; /* the cursor that our last answered beat has carried to disk */
+    /* The lowest low of all shards that we took: none of their first tries lies at or below, for ever. */
+    int64_t floor[PR_SCHED_CLASSES];
     int64_t beat_cursor[PR_SCHED_CLASSES]; /* the cursor when the beat under way was sent */
     adoption_t adoption;
     int64_t
@@ -329,6 +332,8 @@ void batch_resend_due(io_t *io); /* each turn */
 void batch_forget(io_t *io);
 int64_t batch_deadline_ms(const io_t *io);
 void batch_low(const io_t *io, int64_t low[PR_SCHED_CLASSES]);
+/* The same of the shards that we know to be ours. */
+void batch_known_low(const io_t *io, int64_t low[PR_SCHED_CLASSES]);
 
 /* scheduler_bus.c */
 PR_CHECK pr_rc_t bus_start(io_t *io, pr_error_t *error);

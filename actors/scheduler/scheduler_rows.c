@@ -14,6 +14,7 @@
 
 #define PAGES_MAX 64 /* (endpoint, class) pairs in one page_due */
 #define ADOPT_AGAIN_MS 500
+#define PASSED_OVER 50   /* jobs that wait, for each first try that a page may have */
 #define EXPIRE_MOST 1000 /* of each class, in one statement */
 
 bool rows_answered(io_t *io, pr_rc_t rc, const pr_error_t *error)
@@ -186,19 +187,15 @@ static void on_first_tries(void *arg, pr_rc_t rc, const pr_rows_t *rows, const p
         adopt_page(io);
         return;
     }
-    uint32_t count[PR_SCHED_CLASSES] = {0};
+    bool more = false;
     for (int row = 0; row < pr_rows_count(rows); row++) {
         int c = pr_rows_i16(rows, row, COL_CLASS);
         pr_assert(c >= 0 && c < PR_SCHED_CLASSES);
-        count[c]++;
-        adoption->lo[c] = pr_rows_i64(rows, row, COL_SEQ);
-        if (pr_rows_bool(rows, row, COL_MINE))
+        if (pr_rows_bool(rows, row, COL_MINE)) {
             (void)rows_add(io, rows, row, false, adoption->former);
-    }
-    bool more = false;
-    for (int c = 0; c < PR_SCHED_CLASSES; c++) {
-        if (count[c] < io->load_max)
-            adoption->lo[c] = adoption->hi[c];
+            continue;
+        }
+        adoption->lo[c] = pr_rows_i64(rows, row, COL_SEQ); /* how far was read */
         more = more || adoption->lo[c] < adoption->hi[c];
     }
     if (more)
@@ -214,6 +211,7 @@ static void adopt_page(io_t *io)
     pr_params_add_i64_array(io->params, io->adoption.lo, NULL, PR_SCHED_CLASSES);
     pr_params_add_i64_array(io->params, io->adoption.hi, NULL, PR_SCHED_CLASSES);
     pr_params_add_i32(io->params, (int32_t)io->load_max);
+    pr_params_add_i32(io->params, (int32_t)io->load_max * PASSED_OVER);
     chain_ask(io, PR_SQL_SCHEDULER_LOAD_FIRST_TRIES, io->params, on_first_tries);
 }
 
@@ -447,9 +445,11 @@ void rows_reconnect(io_t *io)
     if (!io->cursors_known && !adoption->active)
         return; /* nothing else was read yet */
     int64_t low[PR_SCHED_CLASSES];
-    batch_low(io, low);
+    batch_known_low(io, low);
     for (int c = 0; c < PR_SCHED_CLASSES; c++) {
-        adoption->lo[c] = low[c] - 1 < io->durable[c] ? low[c] - 1 : io->durable[c];
+        int64_t from = low[c] - 1 < io->durable[c] ? low[c] - 1 : io->durable[c];
+        bool above = io->floor[c] != INT64_MAX && from < io->floor[c];
+        adoption->lo[c] = above ? io->floor[c] : from;
         io->hinted[c] = 0;
     }
     adoption->former = adoption->former && adoption->active;
@@ -491,6 +491,8 @@ void rows_forget(io_t *io)
     io->heard_wanted_ms = INT64_MAX;
     io->cancel_horizon[0] = io->next_horizon[0] = '\0';
     memset(io->hinted, 0, sizeof io->hinted);
-    for (int c = 0; c < PR_SCHED_CLASSES; c++)
+    for (int c = 0; c < PR_SCHED_CLASSES; c++) {
         io->durable[c] = (int64_t)c << CLASS_SHIFT;
+        io->floor[c] = INT64_MAX;
+    }
 }

@@ -48,6 +48,29 @@ static bool answered(io_t *io, pr_rc_t rc, const pr_error_t *error)
 
 /* ---- shards ---- */
 
+/* The low of a shard joins those of the adoption. */
+static void adopt_from(io_t *io, const pr_rows_t *rows, int row)
+{
+    int64_t low[PR_SCHED_CLASSES] = {0};
+    if (!pr_rows_null(rows, row, 1))
+        (void)pr_rows_i64_array(rows, row, 1, low, PR_SCHED_CLASSES);
+    for (int c = 0; c < PR_SCHED_CLASSES; c++) {
+        int64_t from = low[c] > 0 ? low[c] - 1 : (int64_t)c << CLASS_SHIFT;
+        if (from < io->adoption.lo[c])
+            io->adoption.lo[c] = from;
+        if (from < io->floor[c])
+            io->floor[c] = from;
+    }
+}
+
+static void adoption_begins(adoption_t *adoption)
+{
+    memset(adoption->shards, 0, sizeof adoption->shards);
+    adoption->former = false;
+    for (int c = 0; c < PR_SCHED_CLASSES; c++)
+        adoption->lo[c] = INT64_MAX;
+}
+
 static void on_acquired(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     io_t *io = arg;
@@ -63,25 +86,12 @@ static void on_acquired(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_e
         return;
     }
     adoption_t *adoption = &io->adoption;
-    if (!adoption->active) {
-        memset(adoption->shards, 0, sizeof adoption->shards);
-        adoption->former = false;
-        for (int c = 0; c < PR_SCHED_CLASSES; c++)
-            adoption->lo[c] = INT64_MAX;
-    }
+    if (!adoption->active)
+        adoption_begins(adoption);
     for (int row = 0; row < pr_rows_count(rows); row++) {
-        int shard = pr_rows_i16(rows, row, 0);
-        int64_t low[PR_SCHED_CLASSES] = {0};
-        bit_set(adoption->shards, shard);
-        if (!pr_rows_null(rows, row, 1)) {
-            adoption->former = true;
-            (void)pr_rows_i64_array(rows, row, 1, low, PR_SCHED_CLASSES);
-        }
-        for (int c = 0; c < PR_SCHED_CLASSES; c++) {
-            int64_t from = low[c] > 0 ? low[c] - 1 : (int64_t)c << CLASS_SHIFT;
-            if (from < adoption->lo[c])
-                adoption->lo[c] = from;
-        }
+        bit_set(adoption->shards, pr_rows_i16(rows, row, 0));
+        adoption->former = adoption->former || !pr_rows_null(rows, row, 1);
+        adopt_from(io, rows, row);
     }
     pr_log_info("session.shards_taken", "shards=%d former_owner=%d", pr_rows_count(rows),
                 adoption->former);
@@ -123,10 +133,9 @@ static void on_owned(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_erro
         if (bit_get(io->owned, shard) || (adoption->active && bit_get(adoption->shards, shard)))
             continue;
         if (!adoption->active && !again)
-            memset(adoption->shards, 0, sizeof adoption->shards);
+            adoption_begins(adoption);
         bit_set(adoption->shards, shard);
-        for (int c = 0; c < PR_SCHED_CLASSES; c++)
-            adoption->lo[c] = (int64_t)c << CLASS_SHIFT; /* its low is lost: from the beginning */
+        adopt_from(io, rows, row);
         adoption->former = true;
         again = true;
     }
@@ -169,6 +178,7 @@ static void on_opened(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_err
         return;
     pr_assert(pr_rows_uuid(rows, 0, 0, io->session));
     io->lock_key = pr_rows_i64(rows, 0, 1);
+    io->beats = 0; /* as its row has it */
     char id[33];
     hex_id(io->session, id);
     pr_log_info("session.opened", "session=%s", id);
@@ -348,6 +358,7 @@ static void on_beat(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error
         for (int i = 0; i < io->nobserved; i++)
             io->observed[i].since_ms = io->now_ms;
     io->beat_ok_ms = io->beat_sent_ms;
+    io->beats = io->beat_no;
     memcpy(io->durable, io->beat_cursor, sizeof io->durable);
     int target = pr_rows_i32(rows, 0, 1), owned = pr_rows_i32(rows, 0, 2);
     watch_others(io, rows);
@@ -357,14 +368,17 @@ static void on_beat(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error
         session_give_up(io, owned - target);
 }
 
+/* Its number counts beats that were answered, not those that were sent: between an acquisition and its answer the counter grows by one
+ * then at most, whatever Postgres refuses meanwhile, and end_session() does not trust a beat that did not know of it. */
 static void beat(io_t *io)
 {
     int64_t low[PR_SCHED_CLASSES];
+    io->beat_no = io->beats + 1;
     io_actions(io); /* what found no room is on the list of dates then, which low covers */
     batch_low(io, low);
     pr_params_clear(io->params);
     pr_params_add_uuid(io->params, io->session);
-    pr_params_add_i64(io->params, (int64_t)++io->beats);
+    pr_params_add_i64(io->params, (int64_t)io->beat_no);
     pr_params_add_i64_array(io->params, low, NULL, PR_SCHED_CLASSES);
     if (pr_db_query(io->db, PR_SQL_SCHEDULER_BEAT, io->params, on_beat, io) == PR_OK) {
         io->beating = true;

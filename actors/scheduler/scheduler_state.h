@@ -42,7 +42,7 @@ struct job_t {
     bool dated;       /* has a due time in Postgres */
     bool dating;      /* PR_SCHED_DATE is under way */
     bool counted;     /* takes a place in its endpoint's window */
-    bool read_again;  /* Postgres showed it while its result was being written */
+    bool read_again;  /* Postgres showed it, undated, while its result was being written */
     bool cancelled;   /* somebody cancelled it while it was under way: it is not sent again */
     pr_end_t end;     /* WRITING: what was decided */
     int64_t delay_ms;

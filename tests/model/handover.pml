@@ -15,8 +15,9 @@
  *   CURSORS FIRST NEW       sql/queries/scheduler/{cursors,load_first_tries,load_new}.sql
  *   DONE                    apply_results.sql or date_first_tries.sql: the job needs no `low` any more
  *   OWNED                   owned_shards.sql, after a resumed session
+ *   low                     shard.low: it never goes back (migration 0034), so who takes X unseen is told from where on
  *   aged                    heartbeat.beat - shard.beat, as far as end_session() looks at it (0, 1, more)
- *   batch_low               batch_low() in scheduler_batch.c, with pr_sched_low()
+ *   KNOWN_LOW, BATCH_LOW    batch_known_low(), batch_low() in scheduler_batch.c, with pr_sched_low()
  *   give up, RELEASE        session_give_up(), handover_timer(), on_released() in scheduler_handover.c
  *   take, chain             on_acquired(), on_owned(); rows_adopt(), on_cursors(), on_first_tries() in scheduler_rows.c
  *   reconnect               rows_reconnect(), on_resumed()
@@ -57,6 +58,7 @@ bool owned_unknown[2], owned_asked[2];
 byte faults;
 
 #define MIN(a, b) ((a) < (b) -> (a) : (b))
+#define MAX(a, b) ((a) > (b) -> (a) : (b))
 #define FIRST_IN(m) ((m) & 2 -> 1 : ((m) & 4 -> 2 : FAR))
 #define OTHER (1 - me)
 #define BIT(j) (1 << (j))
@@ -83,8 +85,8 @@ byte faults;
 #endif
 #define NEXT_RAW (known[me] -> MIN(cursor[me] + 1, ADOPTING) : ADOPTING)
 #define NEXT (NEXT_RAW == FAR -> 0 : NEXT_RAW)
-#define REST MIN(LEFT_BEHIND, UNKNOWN)
-#define BATCH_LOW MIN(FIRST_IN(mem[me]), MIN(NEXT, REST))
+#define KNOWN_LOW MIN(FIRST_IN(mem[me]), MIN(NEXT, LEFT_BEHIND))
+#define BATCH_LOW MIN(KNOWN_LOW, UNKNOWN)
 
 /* ---- what must hold ---- */
 /* Nothing is forgotten: an owner that has read up to its cursor has each first try of X in memory. */
@@ -104,9 +106,9 @@ inline end_session(s)
         :: owner == s ->
             owner = NOBODY;
 #ifdef WRONG_LOW_OF_HEARTBEAT
-            low = hb_low[s];
+            low = MAX(hb_low[s], low);
 #else
-            low = (aged == 2 -> hb_low[s] : MIN(hb_low[s], low));
+            low = (aged == 2 -> MAX(hb_low[s], low) : low);
 #endif
         :: else
         fi
@@ -128,13 +130,13 @@ inline execute()
         :: else -> a = 0
         fi
     :: kind == RELEASE ->
-        if :: owner == me -> owner = NOBODY; low = a :: else fi
+        if :: owner == me -> owner = NOBODY; low = MAX(a, low) :: else fi
     :: kind == END -> end_session(OTHER); cut[OTHER] = true
     :: kind == CURSORS -> a = born
     :: kind == FIRST -> a = FIRST_TRIES(a, b)
     :: kind == NEW -> a = (b -> FIRST_TRIES(a, FAR) : 0); b = born
     :: kind == RESUME -> a = !ended[me]
-    :: else -> assert(kind == OWNED); a = (owner == me)
+    :: else -> assert(kind == OWNED); a = (owner == me); b = low
     fi
 }
 
@@ -151,7 +153,7 @@ inline begin_chain() /* rows_adopt() */
 inline take(from) /* the adoption of X from a low on */
 {
     adopts_x[me] = true;
-    lo[me] = (from > 0 -> from - 1 : 0);
+    lo[me] = MIN((adopts[me] -> lo[me] : FAR), (from > 0 -> from - 1 : 0));
     begin_chain()
 }
 
@@ -230,7 +232,7 @@ inline answered()
         :: faults < FAULTS -> faults++ /* refused for now: asked again with the next beat */
         :: true ->
             owned_unknown[me] = false;
-            if :: a && !owns[me] && !(adopts[me] && adopts_x[me]) -> take(0) :: else fi
+            if :: a && !owns[me] && !(adopts[me] && adopts_x[me]) -> take(b) :: else fi
         fi
     fi;
     kind = 0; a = 0; b = 0;
@@ -245,7 +247,7 @@ inline reconnect() /* on_db_lost(), on_db_ready(): what was under way may or may
     releasing[me] = false; ending[me] = false; owned_asked[me] = false; lives[me] = false;
     if
     :: known[me] || adopts[me] ->
-        lo[me] = (BATCH_LOW > 0 -> BATCH_LOW - 1 : 0);
+        lo[me] = (KNOWN_LOW > 0 -> KNOWN_LOW - 1 : 0);
         adopts_x[me] = owns[me] || (adopts[me] && adopts_x[me]);
         known[me] = false;
         begin_chain()
@@ -286,7 +288,7 @@ proctype Scheduler(byte me)
     :: atomic { me == 0 && lives[me] && lives[1] && owns[me] && known[me] && !leaving[me] && !releasing[me] && !adopts[me] ->
         leaving[me] = true; leave_low[me] = cursor[me] + 1 }
     :: atomic { may_ask && leaving[me] && !releasing[me] && mem[me] == 0 && may_release ->
-        releasing[me] = true; ask[me]!RELEASE, MIN(leave_low[me], BATCH_LOW), 0 }
+        releasing[me] = true; ask[me]!RELEASE, MIN(leave_low[me], KNOWN_LOW), 0 }
     /* The other is dead, or looks dead. */
     :: atomic { may_ask && !ending[me] && !ended[OTHER] && dead[OTHER] -> ending[me] = true; ask[me]!END, 0, 0 }
     :: atomic { may_ask && !ending[me] && !ended[OTHER] && !dead[OTHER] && may_fault ->

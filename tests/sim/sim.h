@@ -229,6 +229,8 @@ void sim_check_fault(int64_t until_us);
 /* A scheduler was killed: a try that failed may be made again, if its outcome comes before the new owner has read its job. */
 void sim_check_takeover(void);
 void sim_check_pg_crash(bool fail_over);
+/* The owner on that backend looks for first tries of these shards behind that number. */
+void sim_check_looked(int pid, const int64_t *shards, int count, int class_no, int64_t behind);
 bool sim_check_finished(void);   /* nothing waits any more */
 void sim_check_unfinished(void); /* says what does */
 

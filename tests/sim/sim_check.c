@@ -6,9 +6,12 @@
  *   accounted    a committed notification waits in the outbox, or each of its deliveries has a job, is delivered, dead, cancelled
  *   once         a delivery has one job, a token one recorded try; after `delivered` nothing of that life is written or tried
  *   numbers      seq is given out once and lies behind the cursor; no shard belongs to a session that was ended
+ *   low          were the owner ended now, the next one would look far enough back for each first try of the shard
  * When a request arrives
  *   not early    its notification is committed; its due time has come
  *   repeats      a token is tried again only if something was broken meanwhile, once for each such thing
+ * When a scheduler looks for first tries
+ *   not too far  it begins where the lows of its shards say: what lies before may be millions that wait
  * When a scheduler speaks
  *   acknowledged a worker hears that `delivered` is safe only when it is committed
  *   order        (strict seeds) one of an order under way, lowest version first
@@ -60,7 +63,6 @@ static bool ever_marked[OUTBOX_MAX];
 static uint8_t delivered[OUTBOX_MAX]; /* bit e: delivered to that endpoint in some life */
 static int attempts_seen, jobs_seen;
 static bool failed_over;
-static int64_t crashed_us; /* last */
 static int failures[SIM_ENDPOINTS_MAX + 1];
 static int64_t opened_us[SIM_ENDPOINTS_MAX + 1];
 static known_t *probes[SIM_ENDPOINTS_MAX + 1];
@@ -76,7 +78,6 @@ void sim_check_begin(void)
     memset(probes, 0, sizeof probes);
     nknown = nfaults = never = attempts_seen = jobs_seen = 0;
     failed_over = false;
-    crashed_us = -1;
     first_sent_us = INT64_MAX;
 }
 
@@ -134,7 +135,6 @@ static int causes(const known_t *one)
 
 void sim_check_pg_crash(bool fail_over)
 {
-    crashed_us = sim->now_us;
     failed_over = failed_over || fail_over;
     memset(ever_marked, 0, sizeof ever_marked);
     memset(delivered, 0, sizeof delivered);
@@ -263,11 +263,40 @@ static void check_sessions(void)
                      pg.shards[n].session - 1);
 }
 
+static void check_lows(void)
+{
+    for (int i = 0; i < pg.jobs_count; i++) {
+        const job_row_t *job = &pg.jobs[i];
+        if (!job->used || job->due_us != NO_DUE)
+            continue;
+        int shard = pg_endpoint(job->endpoint)->shard;
+        if (job->seq < pg_first_tries_from(&pg.shards[shard], job->class_no))
+            sim_fail("the next owner of shard %d would not see its first try, seq %" PRId64, shard,
+                     job->seq & 0xffffff);
+    }
+}
+
+void sim_check_looked(int pid, const int64_t *shards, int count, int class_no, int64_t behind)
+{
+    int64_t lowest = INT64_MAX;
+    for (int i = 0; i < count; i++) {
+        const shard_row_t *shard = &pg.shards[shards[i]];
+        if (shard->session == 0 || pg.sessions[shard->session - 1].pid != pid)
+            return; /* the session was ended meanwhile: its owner does not know yet */
+        lowest = shard->low[class_no] < lowest ? shard->low[class_no] : lowest;
+    }
+    if (count > 0 && behind < lowest - 1)
+        sim_fail("first tries of class %d are looked for behind %" PRId64
+                 ", though none lie before %" PRId64,
+                 class_no, behind & 0xffffff, lowest & 0xffffff);
+}
+
 void sim_check_commit(void)
 {
     uint8_t has_job[OUTBOX_MAX] = {0};
     mark_committed();
     check_attempts();
+    check_lows();
     if (!pg_dirty)
         return;
     pg_dirty = false;
@@ -358,8 +387,8 @@ static void on_acks(const Postrider__V1__OutcomeAck *ack)
         sim_token_t token = token_from(ack->tokens[i]);
         const job_row_t *job = job_with(&token);
         /* A crash may have undone the move that the job was born by: its result is then nobody's, and when it is born again with
-         * the same token its worker remembers (lib/worker/worker.h). */
-        if (job && token_of(&token)->said_delivered && token_of(&token)->first_us > crashed_us)
+         * the same token its worker remembers (lib/worker/worker.h). It left before the job was born, then. */
+        if (job && token_of(&token)->said_delivered && token_of(&token)->first_us >= job->moved_us)
             sim_fail("outbox %" PRId64 "/%" PRId64
                      ": a worker hears that its delivery is safe, and it is not committed",
                      job->outbox_id, job->endpoint);
@@ -387,6 +416,7 @@ static void check_order(const job_row_t *job, const outbox_row_t *row)
                      row->order, job->endpoint, row->id, other_row->id);
         if (all_in_memory && !one->dispatched && other->attempt == 0 && job->attempt == 0 &&
             other->due_us == NO_DUE && other->tried_before == 0 &&
+            pg_now_us() - other->born_us < sim->max_age_us && /* else its end is being written */
             other_row->version < row->version && other->class_no == job->class_no &&
             other->seq < job->seq &&
             other->born_us > first_sent_us) /* read like this one, not adopted beside it */

@@ -42,6 +42,7 @@ typedef struct {
     uint64_t salt;
     int attempt, tried_before;
     int64_t born_us, due_us; /* by the server's clock; born: enqueued, or driven again */
+    int64_t moved_us;        /* in the world's time */
 } job_row_t;
 
 typedef struct {
@@ -139,6 +140,7 @@ void pg_dead_add(int64_t outbox_id, int64_t endpoint, int tries, bool expired);
 void pg_cancelled_add(int64_t outbox_id, int64_t endpoint);
 int64_t pg_outbox_add(const outbox_row_t *row);
 bool pg_end_session(int session, int caller_pid);
+int64_t pg_first_tries_from(const shard_row_t *shard, int class_no);
 bool pg_follow(int pid); /* postrider.follow_timeline() */
 int pg_redrive(int64_t before_us);
 
@@ -157,6 +159,7 @@ enum {
     MUTANT_LATE_ATTEMPT_KEEPS,
     MUTANT_UNCOMMITTED_MOVED,
     MUTANT_RESUME_BEHIND,
+    MUTANT_LOW_TOO_EARLY,
 };
 
 #endif

@@ -135,6 +135,7 @@ static void job_add(int64_t seq, int class_no, int64_t outbox_id, int64_t endpoi
                        .salt = salt,
                        .tried_before = tried_before,
                        .born_us = born_us,
+                       .moved_us = sim->now_us,
                        .due_us = NO_DUE};
 }
 

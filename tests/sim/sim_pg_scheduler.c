@@ -99,6 +99,18 @@ pr_rc_t pg_resume_session(sim_backend_t *backend, const pr_params_t *params, pr_
     return PR_OK;
 }
 
+/* What end_session() would leave as the shard's low. */
+int64_t pg_first_tries_from(const shard_row_t *shard, int class_no)
+{
+    if (shard->session == 0)
+        return shard->low[class_no];
+    const session_row_t *owner = &pg.sessions[shard->session - 1];
+    int64_t early = sim->mutant == MUTANT_LOW_TOO_EARLY ? 0 : 1;
+    bool speaks = owner->beat > shard->beat + early;
+    return speaks && owner->low[class_no] > shard->low[class_no] ? owner->low[class_no]
+                                                                 : shard->low[class_no];
+}
+
 bool pg_end_session(int session, int caller_pid)
 {
     if (!alive(session))
@@ -113,10 +125,8 @@ bool pg_end_session(int session, int caller_pid)
         if (shard->session != session + 1)
             continue;
         PG_TOUCH(*shard);
-        bool own = row->beat > shard->beat + 1;
         for (int c = 0; c < SIM_CLASSES; c++) {
-            if (own || row->low[c] < shard->low[c])
-                shard->low[c] = row->low[c];
+            shard->low[c] = pg_first_tries_from(shard, c);
             if (sim->mutant == MUTANT_LOST_ADOPTION)
                 shard->low[c] = pg.ticks[c].seq + 1;
         }
@@ -220,7 +230,9 @@ pr_rc_t pg_release_shards(sim_backend_t *backend, const pr_params_t *params, pr_
             continue;
         PG_TOUCH(*shard);
         shard->session = 0;
-        memcpy(shard->low, low, sizeof shard->low);
+        for (int c = 0; c < SIM_CLASSES; c++)
+            if (low[c] > shard->low[c])
+                shard->low[c] = low[c];
         given++;
     }
     pg_commit(backend->async);
@@ -252,12 +264,13 @@ pr_rc_t pg_owned_shards(sim_backend_t *backend, const pr_params_t *params, pr_ro
     (void)backend;
     (void)error;
     int self = pg_session(sim_param_uuid(params, 0));
-    *rows = sim_rows_new(1);
+    *rows = sim_rows_new(2);
     for (int n = 0; n < SHARDS; n++) {
         if (self < 0 || pg.shards[n].session != self + 1)
             continue;
         sim_rows_add(*rows);
         sim_row_i16(*rows, 0, n);
+        sim_row_i64s(*rows, 1, pg.shards[n].low, SIM_CLASSES);
     }
     return PR_OK;
 }
@@ -331,24 +344,30 @@ pr_rc_t pg_load_new(sim_backend_t *backend, const pr_params_t *params, pr_rows_t
 pr_rc_t pg_load_first_tries(sim_backend_t *backend, const pr_params_t *params, pr_rows_t **rows,
                             pr_error_t *error)
 {
-    (void)backend;
     (void)error;
     int count;
     const int64_t *shards = sim_param_i64s(params, 0, &count),
                   *low = sim_param_i64s(params, 1, NULL), *high = sim_param_i64s(params, 2, NULL);
     *rows = sim_rows_new(16);
     for (int c = 0; c < SIM_CLASSES; c++) {
-        int64_t left = sim_param_i64(params, 3);
-        for (int i = 0; i < pg.jobs_count && left > 0; i++) {
+        int64_t left = sim_param_i64(params, 3), looks = sim_param_i64(params, 4), upto = low[c];
+        sim_check_looked(backend->pid, shards, count, c, low[c]);
+        int i = 0;
+        for (; i < pg.jobs_count && left > 0 && looks > 0; i++) {
             const job_row_t *job = &pg.jobs[i];
             if (!job->used || job->seq <= low[c] || job->seq > high[c])
                 continue;
-            job_out(*rows, job,
-                    has_shard(shards, count, pg_endpoint(job->endpoint)->shard) &&
-                        job->due_us == NO_DUE,
-                    false);
-            left--;
+            upto = job->seq;
+            looks--;
+            left -= job->due_us == NO_DUE;
+            if (job->due_us == NO_DUE &&
+                has_shard(shards, count, pg_endpoint(job->endpoint)->shard))
+                job_out(*rows, job, true, false);
         }
+        sim_rows_add(*rows); /* how far was read */
+        sim_row_i64(*rows, 0, i == pg.jobs_count ? high[c] : upto);
+        sim_row_i16(*rows, 1, c);
+        sim_row_bool(*rows, 2, false);
     }
     return PR_OK;
 }

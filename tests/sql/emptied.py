@@ -114,8 +114,8 @@ def look(when, jobs=(), held=0, notify="gen_random_uuid()", dead="00000000-0000-
     of(relay, "move_plain", "EXECUTE move_plain(1, %s, %d)" % (sysid, BATCH))
     of(relay, "move_window", "EXECUTE move_window(1, %s, %d)" % (sysid, BATCH))
     of(scheduler, "load_new", "EXECUTE load_new(%s, '{0,%d,%d}', '{%d,%d,%d}')" % (shards, CLASS1, 2 * CLASS1, BATCH, BATCH, BATCH))
-    of(scheduler, "load_first_tries", "EXECUTE load_first_tries(%s, '{0,%d,%d}', '{%d,%d,%d}', %d)"
-       % (shards, CLASS1, 2 * CLASS1, CLASS1 - 1, 2 * CLASS1 - 1, 3 * CLASS1 - 1, BATCH))
+    of(scheduler, "load_first_tries", "EXECUTE load_first_tries(%s, '{0,%d,%d}', '{%d,%d,%d}', %d, %d)"
+       % (shards, CLASS1, 2 * CLASS1, CLASS1 - 1, 2 * CLASS1 - 1, 3 * CLASS1 - 1, BATCH, BATCH))
     of(scheduler, "date_first_tries", "EXECUTE date_first_tries('%s', %s, %s)"
        % (session, array([j[0] for j in jobs], "bigint"), array([j[1] for j in jobs], "bigint")))
     of(scheduler, "dated_pairs", "EXECUTE dated_pairs(%s)" % shards)

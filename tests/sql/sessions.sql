@@ -30,6 +30,16 @@ SELECT is(count(*), 128::bigint, 'the first takes them back') FROM postrider.acq
 SELECT alive FROM postrider.heartbeat(:'s1', 5, '{90,72057594037928999,144115188075856999}') \gset
 SELECT ok(postrider.end_session(:'s1'), 'the first ends');
 SELECT is((count(*), min(low)), (256::bigint, '{90,72057594037928999,144115188075856999}'::bigint[]), 'beats later the owner''s own low counts') FROM postrider.shard;
+
+-- low never goes back: what lies before it has a due time or is gone, for ever
+SELECT id AS s3 FROM postrider.open_session('ipc:///c') \gset
+SELECT is(count(*), 256::bigint, 'a third takes them') FROM postrider.acquire_shards(:'s3');
+SELECT is(low, '{90,72057594037928999,144115188075856999}', 'what it has taken says where from') FROM postrider.shard WHERE session = :'s3' LIMIT 1;
+SELECT is(postrider.release_shards(:'s3', '{0,1,2}', '{0,72057594037927936,144115188075857000}'), 3, 'it gives some up, knowing of one class only');
+SELECT is(low, '{90,72057594037928999,144115188075857000}', 'the other two stay') FROM postrider.shard WHERE no = 1;
+SELECT alive FROM postrider.heartbeat(:'s3', 2, '{0,72057594037927936,144115188075855872}') \gset
+SELECT ok(postrider.end_session(:'s3'), 'and ends, having said nothing of the others');
+SELECT is(low, '{90,72057594037928999,144115188075856999}', 'whose low stays') FROM postrider.shard WHERE no = 200;
 SELECT is(count(*), 0::bigint, 'no advisory lock is left') FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid();
 SELECT is(alive OR locked, false, 'an ended session is not resumed') FROM postrider.resume_session(:'s1');
 SELECT is(locked AND alive, true, 'a living one is') FROM postrider.open_session('x') AS o CROSS JOIN LATERAL postrider.resume_session(o.id);

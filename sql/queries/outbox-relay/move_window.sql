@@ -39,7 +39,8 @@ WITH c AS MATERIALIZED (
              SELECT b.tx, b.id, b.at, b.kind, b.merchant_id, b.event, b.notify_id, b.notify_url, b.cancel_at, b.cancel_reason,
                     b.ref_at, b.ref_id, b.ref_endpoint
              FROM postrider.outbox AS b
-             WHERE p.tx >= w.dt AND b.class = $1 AND b.tx = p.tx AND b.id > CASE WHEN p.tx = w.dt THEN w.di ELSE -1 END
+             WHERE p.tx >= w.dt AND b.class = $1 AND (b.tx, b.id) > (p.tx, CASE WHEN p.tx = w.dt THEN w.di ELSE -1 END)
+               AND b.tx <= p.tx             -- not tx = p.tx: the index on id would give that order, too, of all rows
                AND pg_visible_in_snapshot(b.tx, w.hi)
              ORDER BY b.tx, b.id LIMIT $3) AS o
          ORDER BY o.tx, o.id LIMIT $3)

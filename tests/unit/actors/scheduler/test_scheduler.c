@@ -519,6 +519,22 @@ Test(scheduler, a_move_that_the_database_lost_is_read_again)
     harness_end(&h);
 }
 
+Test(scheduler, only_a_first_try_is_looked_for_again_among_first_tries)
+{
+    harness_t h = harness_new();
+    for (int dated = 0; dated < 2; dated++) {
+        pr_sched_row_t row = row_of(1 + dated, (uint64_t)(1 + dated), 1);
+        row.dated = dated;
+        cr_assert_eq(add(&h, &row), PR_SCHED_KEPT);
+        cr_assert_eq(next(&h), row.seq);
+        outcome(&h, row.seq, 0, PR_OUTCOME_REFUSED);
+        cr_assert_eq(add(&h, &row), PR_SCHED_KNOWN, "Postgres shows it while its result is written");
+        cr_assert_eq(pr_sched_forget(h.sched, row.seq, row.salt, h.now_ms), !dated,
+                     "the result is stale: what has a due time is paged");
+    }
+    harness_end(&h);
+}
+
 Test(scheduler, an_adopted_job_leads_its_order_though_another_was_ready_first)
 {
     harness_t h = harness_new();
