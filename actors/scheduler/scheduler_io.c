@@ -206,10 +206,8 @@ static pr_rc_t start(pr_actor_t *actor, void **io_out, pr_error_t *error)
     io->endpoints = pr_map_new(ENDPOINTS_MAX, pr_random_u64());
     io->heard = pr_map_new(WORKERS_MAX, pr_random_u64());
     io->heard_wanted_ms = INT64_MAX;
-    for (int c = 0; c < PR_SCHED_CLASSES; c++) {
+    for (int c = 0; c < PR_SCHED_CLASSES; c++)
         io->durable[c] = (int64_t)c << CLASS_SHIFT;
-        io->floor[c] = INT64_MAX;
-    }
     pr_rc_t rc = bus_start(io, error);
     if (rc != PR_OK)
         return rc;

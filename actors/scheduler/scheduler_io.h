@@ -167,7 +167,7 @@ typedef struct io_t {
     uint8_t session[16];
     int64_t lock_key;
     char *address;
-    uint64_t beats; /* answered: the counter in Postgres is this, or one more */
+    uint64_t beats;   /* answered: the counter in Postgres is this, or one more */
     uint64_t beat_no; /* of the last one sent */
     int64_t beat_sent_ms, beat_ok_ms;
     bool beating, acquiring;
@@ -198,9 +198,9 @@ typedef struct io_t {
     bool cursors_known;
     int64_t
         durable[PR_SCHED_CLASSES]; /* the cursor that our last answered beat has carried to disk */
-    /* The lowest low of all shards that we took: none of their first tries lies at or below, for ever. */
-    int64_t floor[PR_SCHED_CLASSES];
-    int64_t beat_cursor[PR_SCHED_CLASSES]; /* the cursor when the beat under way was sent */
+    int64_t taken_behind[256]
+                        [PR_SCHED_CLASSES]; /* of shards taken: no first try up to there, ever */
+    int64_t beat_cursor[PR_SCHED_CLASSES];  /* the cursor when the beat under way was sent */
     adoption_t adoption;
     int64_t
         heard_wanted_ms; /* all workers named what they hold after this: adopted jobs may go; INT64_MAX: not waiting */

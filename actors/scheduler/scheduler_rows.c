@@ -431,6 +431,16 @@ void rows_load_cancelled(io_t *io)
 
 /* ---- forgetting ---- */
 
+/* None of the shards that are adopted has a first try up to there. */
+static int64_t nothing_up_to(const io_t *io, int class_no)
+{
+    int64_t least = INT64_MAX;
+    for (int shard = 0; shard < 256; shard++)
+        if (bit_get(io->adoption.shards, shard) && io->taken_behind[shard][class_no] < least)
+            least = io->taken_behind[shard][class_no];
+    return least == INT64_MAX ? (int64_t)class_no << CLASS_SHIFT : least;
+}
+
 /* Moves commit without waiting for the disk (docs/protocol.md, section 1): a crash of Postgres may undo some that we
  * have read already, and the relay makes them anew, perhaps with other numbers. What lies behind our last answered beat is
  * safe, because a beat does wait for the disk; all first tries after it are read again. */
@@ -446,16 +456,16 @@ void rows_reconnect(io_t *io)
         return; /* nothing else was read yet */
     int64_t low[PR_SCHED_CLASSES];
     batch_known_low(io, low);
-    for (int c = 0; c < PR_SCHED_CLASSES; c++) {
-        int64_t from = low[c] - 1 < io->durable[c] ? low[c] - 1 : io->durable[c];
-        bool above = io->floor[c] != INT64_MAX && from < io->floor[c];
-        adoption->lo[c] = above ? io->floor[c] : from;
-        io->hinted[c] = 0;
-    }
     adoption->former = adoption->former && adoption->active;
     for (size_t i = 0; i < sizeof adoption->shards; i++)
         adoption->shards[i] =
             (uint8_t)(io->owned[i] | (adoption->active ? adoption->shards[i] : 0));
+    for (int c = 0; c < PR_SCHED_CLASSES; c++) {
+        int64_t from = low[c] - 1 < io->durable[c] ? low[c] - 1 : io->durable[c];
+        int64_t least = nothing_up_to(io, c);
+        adoption->lo[c] = from > least ? from : least;
+        io->hinted[c] = 0;
+    }
     pr_sched_unproven(io->sched, io->durable, io->now_ms);
     io->cursors_known = false;
     rows_adopt(io);
@@ -491,8 +501,6 @@ void rows_forget(io_t *io)
     io->heard_wanted_ms = INT64_MAX;
     io->cancel_horizon[0] = io->next_horizon[0] = '\0';
     memset(io->hinted, 0, sizeof io->hinted);
-    for (int c = 0; c < PR_SCHED_CLASSES; c++) {
+    for (int c = 0; c < PR_SCHED_CLASSES; c++)
         io->durable[c] = (int64_t)c << CLASS_SHIFT;
-        io->floor[c] = INT64_MAX;
-    }
 }

@@ -58,8 +58,7 @@ static void adopt_from(io_t *io, const pr_rows_t *rows, int row)
         int64_t from = low[c] > 0 ? low[c] - 1 : (int64_t)c << CLASS_SHIFT;
         if (from < io->adoption.lo[c])
             io->adoption.lo[c] = from;
-        if (from < io->floor[c])
-            io->floor[c] = from;
+        io->taken_behind[pr_rows_i16(rows, row, 0)][c] = from;
     }
 }
 

@@ -528,7 +528,8 @@ Test(scheduler, only_a_first_try_is_looked_for_again_among_first_tries)
         cr_assert_eq(add(&h, &row), PR_SCHED_KEPT);
         cr_assert_eq(next(&h), row.seq);
         outcome(&h, row.seq, 0, PR_OUTCOME_REFUSED);
-        cr_assert_eq(add(&h, &row), PR_SCHED_KNOWN, "Postgres shows it while its result is written");
+        cr_assert_eq(add(&h, &row), PR_SCHED_KNOWN,
+                     "Postgres shows it while its result is written");
         cr_assert_eq(pr_sched_forget(h.sched, row.seq, row.salt, h.now_ms), !dated,
                      "the result is stale: what has a due time is paged");
     }
