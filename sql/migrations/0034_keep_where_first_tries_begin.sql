@@ -2,7 +2,7 @@
 -- why:   who takes a shard looks for first tries from its low on. A session that was ended before its second beat after an acquisition passed
 --        on the least of the shard's low and its heartbeat's, which began with each class: the next owner read all that waits, 19 to 31 s beside
 --        three million jobs, and began anew when it was killed meanwhile. But a low stays true: jobs are born behind the cursor, and one
---        that got a due time keeps one (docs/adr/0023-a-low-stays-true.md).
+--        that got a due time keeps one (docs/adr/0026-a-low-stays-true.md).
 -- locks: none that matter, functions are replaced.
 -- undo:  release_shards and end_session as in 0003.
 
