@@ -32,8 +32,8 @@ WITH c AS MATERIALIZED (
              SELECT b.tx, b.id, b.at, b.merchant_id, b.event, b.notify_id,
                     b.kind = 0 AND b.notify_url IS NULL AND b.cancel_at IS NULL AS plain
              FROM postrider.outbox AS b
-             WHERE p.tx >= w.dt AND b.class = $1 AND b.tx = p.tx AND b.id > CASE WHEN p.tx = w.dt THEN w.di ELSE -1 END
-               AND pg_visible_in_snapshot(b.tx, w.hi)
+             WHERE p.tx >= w.dt AND b.class = $1 AND (b.tx, b.id) > (p.tx, CASE WHEN p.tx = w.dt THEN w.di ELSE -1 END)
+               AND b.tx <= p.tx AND pg_visible_in_snapshot(b.tx, w.hi)
              ORDER BY b.tx, b.id LIMIT $3) AS o
          ORDER BY o.tx, o.id LIMIT $3)
         ORDER BY 1, 2 LIMIT $3) AS v
