@@ -240,7 +240,7 @@ void pr_console_print_one(const pr_console_t *self, const pr_rows_t *rows, int r
         return;
     }
     for (int i = 0; columns[i].name != NULL; i++) {
-        PR_CLEANUP_FREE char *text = pr_console_cell(rows, row, i, columns[i].type);
+        PR_CLEANUP_FREE char *text = cell_of(rows, row, i, columns[i].type, true);
         printf("%s: %s\n", columns[i].name, text);
     }
 }

@@ -3881,7 +3881,10 @@ BEGIN
     ELSIF 'amount' = ANY (c.match) AND (CASE
               WHEN said IS NULL OR said = 'null' THEN NOT silent
               WHEN jsonb_typeof(said) <> 'number' THEN true
-              ELSE said::numeric <> CASE WHEN refund THEN r.amount_minor ELSE p.amount_minor END OR refund AND NOT silent AND said::numeric <= 0 END) THEN
+              ELSE said::numeric <> CASE WHEN refund THEN r.amount_minor ELSE p.amount_minor END OR refund AND NOT silent AND said::numeric <= 0 END
+              OR refund AND r.id IS NULL AND jsonb_typeof(said) = 'number' AND said::numeric > coalesce(p.captured_minor, p.amount_minor)
+              OR EXISTS (SELECT FROM (VALUES (e -> 'captured_total'), (e -> 'refunded_total')) AS t (total)
+                         WHERE jsonb_typeof(t.total) = 'number' AND t.total::numeric > p.amount_minor)) THEN
         RETURN 'AMOUNT_MISMATCH';
     ELSIF 'currency' = ANY (c.match) AND (CASE WHEN coalesce(e ->> 'currency', '') <> '' THEN e ->> 'currency' <> p.currency ELSE NOT silent END) THEN
         RETURN 'CURRENCY_MISMATCH';
@@ -4603,10 +4606,18 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'this key may only ask', HINT = 'Use an application''s key.';
     ELSIF operation IN ('payment.refund', 'payment.cancel') THEN
         SELECT x.* INTO p FROM postrider.payment AS x
-        WHERE x.id = CASE WHEN (a ->> 'payment_id') ~ '^[0-9]{1,18}$' THEN (a ->> 'payment_id')::bigint END;
+        WHERE x.id = CASE WHEN (a ->> 'payment_id') ~ '^[0-9]{1,18}$' THEN (a ->> 'payment_id')::bigint END AND x.livemode = k.livemode;
         IF NOT FOUND THEN
             RAISE no_data_found USING MESSAGE = 'there is no such payment';
         END IF;
+    ELSIF operation = 'notification' AND NOT k.livemode THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'a key for tests tells nobody of live money',
+            HINT = 'Notifications of your own are told with livemode true: use a pr_live_ key.';
+    ELSIF operation = 'fulfilment' AND (EXISTS (SELECT FROM postrider.payment AS x WHERE x.merchant_id = a ->> 'merchant_id' AND x.order_no = a ->> 'order_no'
+                                                AND x.livemode <> k.livemode)
+                                        OR NOT k.livemode AND NOT EXISTS (SELECT FROM postrider.payment AS x WHERE x.merchant_id = a ->> 'merchant_id'
+                                                AND x.order_no = a ->> 'order_no')) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'the key and the order are not of the same mode', HINT = 'Use a pr_live_ key with live orders only.';
     END IF;
     CASE operation
         WHEN 'payment.submit', 'payment.track' THEN
@@ -4726,14 +4737,15 @@ CREATE FUNCTION postrider.http_read(key_id bigint, what text, arguments jsonb) R
 DECLARE
     own text;
     kind text;
+    livemode boolean;
     told jsonb;
 BEGIN
-    SELECT k.merchant_id, k.kind INTO own, kind FROM postrider.http_key AS k WHERE k.id = key_id;
+    SELECT k.merchant_id, k.kind, k.livemode INTO own, kind, livemode FROM postrider.http_key AS k WHERE k.id = key_id;
     IF what = 'payment' AND (arguments ->> 'payment_id') ~ '^[0-9]{1,18}$' THEN
         SELECT postrider.payment_json(p) || jsonb_build_object('checked_at', postrider.json_time(now())) INTO told FROM postrider.payment AS p
-        WHERE p.id = (arguments ->> 'payment_id')::bigint AND (kind = 'application' OR p.merchant_id = own);
+        WHERE p.id = (arguments ->> 'payment_id')::bigint AND p.livemode = livemode AND (kind = 'application' OR p.merchant_id = own);
     ELSIF what = 'order' AND (kind = 'application' OR arguments ->> 'merchant_id' = own) THEN
-        told := postrider.merchant_order(arguments ->> 'merchant_id', arguments ->> 'order_no');
+        told := postrider.order_of_mode(arguments ->> 'merchant_id', arguments ->> 'order_no', livemode);
         IF told -> 'payments' = '[]' AND told -> 'notifications' = '[]' THEN
             told := NULL;
         END IF;
@@ -5699,6 +5711,22 @@ $$;
 ALTER FUNCTION postrider.notification_json(n postrider.notification_status) OWNER TO postrider_owner;
 
 --
+-- Name: notification_livemode(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.notification_livemode(id uuid) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT coalesce((convert_from(x.body, 'UTF8')::jsonb ->> 'livemode')::boolean, true)
+    FROM (SELECT o.body FROM postrider.outbox AS o WHERE o.notify_id = $1 AND o.kind = 0
+          UNION ALL SELECT k.body FROM postrider.outbox_kept AS k WHERE k.notify_id = $1 AND k.kind = 0 LIMIT 1) AS x
+$_$;
+
+ALTER FUNCTION postrider.notification_livemode(id uuid) OWNER TO postrider_owner;
+
+--
 -- Name: notification_resend(postrider.http_key, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -5713,7 +5741,7 @@ DECLARE
 BEGIN
     SELECT s.merchant_id, s.status INTO n FROM postrider.notification_status AS s
     WHERE s.notify_id = CASE WHEN $2 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN $2::uuid END
-      AND (k.kind = 'application' OR s.merchant_id = k.merchant_id) ORDER BY s.status = 'dead' DESC LIMIT 1;
+      AND (k.kind = 'application' OR s.merchant_id = k.merchant_id) AND postrider.notification_livemode(s.notify_id) = k.livemode ORDER BY s.status = 'dead' DESC LIMIT 1;
     IF NOT FOUND THEN
         RAISE no_data_found USING MESSAGE = 'there is no such notification';
     END IF;
@@ -6274,6 +6302,27 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.operators_list(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: order_of_mode(text, text, boolean); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.order_of_mode(merchant_id text, order_no text, livemode boolean) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT w.told || jsonb_build_object(
+        'payments', coalesce((SELECT jsonb_agg(x.v ORDER BY x.at) FROM jsonb_array_elements(w.told -> 'payments') WITH ORDINALITY AS x (v, at)
+                              WHERE (x.v ->> 'livemode')::boolean = $3), '[]'),
+        'refunds', coalesce((SELECT jsonb_agg(x.v ORDER BY x.at) FROM jsonb_array_elements(w.told -> 'refunds') WITH ORDINALITY AS x (v, at)
+                             WHERE (SELECT p.livemode FROM postrider.payment AS p WHERE p.id = (x.v ->> 'payment_id')::bigint) = $3), '[]'),
+        'notifications', coalesce((SELECT jsonb_agg(x.v ORDER BY x.at) FROM jsonb_array_elements(w.told -> 'notifications') WITH ORDINALITY AS x (v, at)
+                                   WHERE postrider.notification_livemode((x.v ->> 'notify_id')::uuid) = $3), '[]'))
+    FROM (SELECT postrider.merchant_order($1, $2) AS told) AS w
+$_$;
+
+ALTER FUNCTION postrider.order_of_mode(merchant_id text, order_no text, livemode boolean) OWNER TO postrider_owner;
 
 --
 -- Name: order_refuse(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -16109,6 +16158,12 @@ GRANT SELECT ON TABLE postrider.notification_status TO postrider_console;
 REVOKE ALL ON FUNCTION postrider.notification_json(n postrider.notification_status) FROM PUBLIC;
 
 --
+-- Name: FUNCTION notification_livemode(id uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.notification_livemode(id uuid) FROM PUBLIC;
+
+--
 -- Name: FUNCTION notification_resend(k postrider.http_key, notify_id text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -16263,6 +16318,12 @@ GRANT ALL ON FUNCTION postrider.operator_token_check(hash bytea) TO postrider_co
 
 REVOKE ALL ON FUNCTION postrider.operators_list(who text, a jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.operators_list(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION order_of_mode(merchant_id text, order_no text, livemode boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.order_of_mode(merchant_id text, order_no text, livemode boolean) FROM PUBLIC;
 
 --
 -- Name: FUNCTION order_refuse(order_no text); Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -59,6 +59,12 @@ static bool same_amount(const pr_amount_t *said, int64_t known, bool silence_is_
     return said->minor == known;
 }
 
+/* More taken, or given back, than was ever asked for. */
+static bool exceeds(const pr_amount_t *total, int64_t known)
+{
+    return total->state == PR_AMOUNT_KNOWN && total->minor > known;
+}
+
 static bool agrees(const pr_channel_t *channel, const pr_payment_facts_t *facts,
                    const pr_evidence_t *evidence, pr_compare_t what)
 {
@@ -71,6 +77,9 @@ static bool agrees(const pr_channel_t *channel, const pr_payment_facts_t *facts,
     case PR_COMPARE_CURRENCY:
         return facts->currency && same_text(evidence->currency, facts->currency, silent);
     case PR_COMPARE_AMOUNT:
+        if (exceeds(&evidence->captured_total, facts->amount_minor) ||
+            exceeds(&evidence->refunded_total, facts->amount_minor))
+            return false;
         if (evidence->object == PR_OBJECT_REFUND)
             return same_amount(&evidence->refund_amount, facts->refund_minor, silent) &&
                    (silent || evidence->refund_amount.minor > 0);

@@ -223,7 +223,8 @@ END $$;
 
 -- The same rule as lib/gateway/compare.c (P10): NULL = about this payment and this money, else what does not agree. lenient: it was given
 -- for this very payment (the application, a person): what it does not say is not asked. Neither is it of a refusal of our own call (402
--- and a code): that moves no money. A tracked payment's number may be the application's own at the gateway.
+-- and a code): that moves no money. A tracked payment's number may be the application's own at the gateway. More taken or given back than was
+-- asked for is another amount, too; so is a refund that we know nothing of, of more than there is (only here: workers know theirs).
 CREATE FUNCTION postrider.evidence_compare(c postrider.channel, p postrider.payment, r postrider.refund, e jsonb, lenient boolean) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog AS $$
 DECLARE
@@ -255,7 +256,10 @@ BEGIN
     ELSIF 'amount' = ANY (c.match) AND (CASE
               WHEN said IS NULL OR said = 'null' THEN NOT silent
               WHEN jsonb_typeof(said) <> 'number' THEN true
-              ELSE said::numeric <> CASE WHEN refund THEN r.amount_minor ELSE p.amount_minor END OR refund AND NOT silent AND said::numeric <= 0 END) THEN
+              ELSE said::numeric <> CASE WHEN refund THEN r.amount_minor ELSE p.amount_minor END OR refund AND NOT silent AND said::numeric <= 0 END
+              OR refund AND r.id IS NULL AND jsonb_typeof(said) = 'number' AND said::numeric > coalesce(p.captured_minor, p.amount_minor)
+              OR EXISTS (SELECT FROM (VALUES (e -> 'captured_total'), (e -> 'refunded_total')) AS t (total)
+                         WHERE jsonb_typeof(t.total) = 'number' AND t.total::numeric > p.amount_minor)) THEN
         RETURN 'AMOUNT_MISMATCH';
     ELSIF 'currency' = ANY (c.match) AND (CASE WHEN coalesce(e ->> 'currency', '') <> '' THEN e ->> 'currency' <> p.currency ELSE NOT silent END) THEN
         RETURN 'CURRENCY_MISMATCH';

@@ -201,6 +201,14 @@ LANGUAGE sql STABLE SET search_path = pg_catalog AS $$
         'created_at', postrider.json_time(r.created_at), 'updated_at', postrider.json_time(r.updated_at))
 $$;
 
+-- Whether it is told as live money; an application's own is. NULL: there is none.
+CREATE FUNCTION postrider.notification_livemode(id uuid) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog SET enable_seqscan = off AS $$
+    SELECT coalesce((convert_from(x.body, 'UTF8')::jsonb ->> 'livemode')::boolean, true)
+    FROM (SELECT o.body FROM postrider.outbox AS o WHERE o.notify_id = $1 AND o.kind = 0
+          UNION ALL SELECT k.body FROM postrider.outbox_kept AS k WHERE k.notify_id = $1 AND k.kind = 0 LIMIT 1) AS x
+$$;
+
 -- Everything of an order, as the merchant may see it.
 CREATE FUNCTION postrider.merchant_order(merchant_id text, order_no text) RETURNS jsonb
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -216,20 +224,34 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET e
                                    FROM postrider.notification_status AS n WHERE n.merchant_id = $1 AND n.order_no = $2), '[]'))
 $$;
 
+-- Of one kind of money: what a key for tests sees, and what one for live money does. A notification is of the kind that its body says.
+CREATE FUNCTION postrider.order_of_mode(merchant_id text, order_no text, livemode boolean) RETURNS jsonb
+LANGUAGE sql STABLE SET search_path = pg_catalog SET enable_seqscan = off AS $$
+    SELECT w.told || jsonb_build_object(
+        'payments', coalesce((SELECT jsonb_agg(x.v ORDER BY x.at) FROM jsonb_array_elements(w.told -> 'payments') WITH ORDINALITY AS x (v, at)
+                              WHERE (x.v ->> 'livemode')::boolean = $3), '[]'),
+        'refunds', coalesce((SELECT jsonb_agg(x.v ORDER BY x.at) FROM jsonb_array_elements(w.told -> 'refunds') WITH ORDINALITY AS x (v, at)
+                             WHERE (SELECT p.livemode FROM postrider.payment AS p WHERE p.id = (x.v ->> 'payment_id')::bigint) = $3), '[]'),
+        'notifications', coalesce((SELECT jsonb_agg(x.v ORDER BY x.at) FROM jsonb_array_elements(w.told -> 'notifications') WITH ORDINALITY AS x (v, at)
+                                   WHERE postrider.notification_livemode((x.v ->> 'notify_id')::uuid) = $3), '[]'))
+    FROM (SELECT postrider.merchant_order($1, $2) AS told) AS w
+$$;
+
 CREATE FUNCTION postrider.http_read(key_id bigint, what text, arguments jsonb) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_variable
 DECLARE
     own text;
     kind text;
+    livemode boolean;
     told jsonb;
 BEGIN
-    SELECT k.merchant_id, k.kind INTO own, kind FROM postrider.http_key AS k WHERE k.id = key_id;
+    SELECT k.merchant_id, k.kind, k.livemode INTO own, kind, livemode FROM postrider.http_key AS k WHERE k.id = key_id;
     IF what = 'payment' AND (arguments ->> 'payment_id') ~ '^[0-9]{1,18}$' THEN
         SELECT postrider.payment_json(p) || jsonb_build_object('checked_at', postrider.json_time(now())) INTO told FROM postrider.payment AS p
-        WHERE p.id = (arguments ->> 'payment_id')::bigint AND (kind = 'application' OR p.merchant_id = own);
+        WHERE p.id = (arguments ->> 'payment_id')::bigint AND p.livemode = livemode AND (kind = 'application' OR p.merchant_id = own);
     ELSIF what = 'order' AND (kind = 'application' OR arguments ->> 'merchant_id' = own) THEN
-        told := postrider.merchant_order(arguments ->> 'merchant_id', arguments ->> 'order_no');
+        told := postrider.order_of_mode(arguments ->> 'merchant_id', arguments ->> 'order_no', livemode);
         IF told -> 'payments' = '[]' AND told -> 'notifications' = '[]' THEN
             told := NULL;
         END IF;
@@ -250,10 +272,18 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'this key may only ask', HINT = 'Use an application''s key.';
     ELSIF operation IN ('payment.refund', 'payment.cancel') THEN
         SELECT x.* INTO p FROM postrider.payment AS x
-        WHERE x.id = CASE WHEN (a ->> 'payment_id') ~ '^[0-9]{1,18}$' THEN (a ->> 'payment_id')::bigint END;
+        WHERE x.id = CASE WHEN (a ->> 'payment_id') ~ '^[0-9]{1,18}$' THEN (a ->> 'payment_id')::bigint END AND x.livemode = k.livemode;
         IF NOT FOUND THEN
             RAISE no_data_found USING MESSAGE = 'there is no such payment';
         END IF;
+    ELSIF operation = 'notification' AND NOT k.livemode THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'a key for tests tells nobody of live money',
+            HINT = 'Notifications of your own are told with livemode true: use a pr_live_ key.';
+    ELSIF operation = 'fulfilment' AND (EXISTS (SELECT FROM postrider.payment AS x WHERE x.merchant_id = a ->> 'merchant_id' AND x.order_no = a ->> 'order_no'
+                                                AND x.livemode <> k.livemode)
+                                        OR NOT k.livemode AND NOT EXISTS (SELECT FROM postrider.payment AS x WHERE x.merchant_id = a ->> 'merchant_id'
+                                                AND x.order_no = a ->> 'order_no')) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'the key and the order are not of the same mode', HINT = 'Use a pr_live_ key with live orders only.';
     END IF;
     CASE operation
         WHEN 'payment.submit', 'payment.track' THEN
@@ -301,7 +331,7 @@ DECLARE
 BEGIN
     SELECT s.merchant_id, s.status INTO n FROM postrider.notification_status AS s
     WHERE s.notify_id = CASE WHEN $2 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN $2::uuid END
-      AND (k.kind = 'application' OR s.merchant_id = k.merchant_id) ORDER BY s.status = 'dead' DESC LIMIT 1;
+      AND (k.kind = 'application' OR s.merchant_id = k.merchant_id) AND postrider.notification_livemode(s.notify_id) = k.livemode ORDER BY s.status = 'dead' DESC LIMIT 1;
     IF NOT FOUND THEN
         RAISE no_data_found USING MESSAGE = 'there is no such notification';
     END IF;

@@ -9,7 +9,7 @@ from pg import HOME, Session, finish, is_, ok
 s = Session()
 pay.setup(s)
 pay.channel(s, "c1")
-AMOUNTS = ("amount", "refund_amount", "refund")
+AMOUNTS = ("amount", "refund_amount", "refund", "captured_total", "refunded_total")
 NAMES = {"amount": "amount_minor", "reference": "gateway_reference"}
 
 

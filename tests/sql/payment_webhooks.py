@@ -167,6 +167,18 @@ def read(key, what, arguments):
     return None if got == "none" else json.loads(got)
 
 
+# one kind of money
+TEST = {"payment_id": payment}
+is_([refused("apptest", "payment.refund", dict(TEST, refund_no="t1", amount=1)), refused("apptest", "payment.cancel", dict(TEST, reason="x")),
+     refused("apptest", "notification", {"merchant_id": "m1", "order_no": "h8", "event": "a.b"}), refused("apptest", "notification.resend", note),
+     refused("apptest", "fulfilment", {"merchant_id": "m1", "order_no": "h1", "state": "delivered"})], ["P0002", "P0002", "PR009", "P0002", "PR009"],
+    "a key for tests moves no live money, and tells nobody of it")
+is_((read("apptest", "payment", TEST), read("apptest", "order", {"merchant_id": "m1", "order_no": "h1"}), read("app", "payment", TEST) is None), (None, None, False), "nor does it see any")
+pay.channel(s, "ctest", livemode=False)
+code, pretended, _ = write("apptest", "payment.submit", dict(BODY, order_no="h9", channel="ctest"))
+is_((code, pretended["livemode"], refused("app", "payment.cancel", dict(pretended, reason="x")), read("app", "payment", pretended),
+     read("apptest", "order", {"merchant_id": "m1", "order_no": "h9"})["payments"][0]["payment_id"]), (202, False, "P0002", None, pretended["payment_id"]),
+    "pretended money is its own, and no live key's")
 told = read("m1", "order", {"merchant_id": "m1", "order_no": "h1"})
 is_(([p["status"] for p in told["payments"]], [r["refund_no"] for r in told["refunds"]], [n["event"] for n in told["notifications"]], "checked_at" in told),
     (["refunding"], ["r1"], ["payment.succeeded"], True), "a merchant asks for its order")

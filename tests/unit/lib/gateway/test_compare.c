@@ -103,6 +103,10 @@ static void read_evidence(char *text, pr_evidence_t *e)
             e->amount = amount_of(value);
         else if (strcmp(name, "refund_amount") == 0)
             e->refund_amount = amount_of(value);
+        else if (strcmp(name, "captured_total") == 0)
+            e->captured_total = amount_of(value);
+        else if (strcmp(name, "refunded_total") == 0)
+            e->refunded_total = amount_of(value);
         else
             unknown("evidence", name);
     }
