@@ -285,6 +285,16 @@ BEGIN
                                                 AND x.order_no = a ->> 'order_no')) THEN
         RAISE EXCEPTION USING ERRCODE = 'PR009', MESSAGE = 'the key and the order are not of the same mode', HINT = 'Use a pr_live_ key with live orders only.';
     END IF;
+    SELECT t.name INTO told FROM (VALUES ('expires_at', a ->> 'expires_at'), ('occurred_at', a ->> 'occurred_at'),
+                                         ('options.expires_at', a #>> '{options,expires_at}')) AS t (name, said)
+    WHERE t.said !~* '^[0-9]{4}-[0-9]{2}-[0-9]{2}t[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})$' LIMIT 1;
+    IF FOUND THEN                          -- Postgres would read "tomorrow", too, and 12/01 as December
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = told || ' is not a time as in RFC 3339', HINT = 'Such as 2026-12-24T05:00:00Z.';
+    ELSIF operation = 'payment.submit' AND a ->> 'expires_at' IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'expires_at is of payments that are at the gateway already', HINT = 'Use options.expires_at.';
+    ELSIF operation = 'payment.track' AND coalesce(a -> 'request', 'null') NOT IN ('null', '{}') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'request is of payments that are charged', HINT = 'Leave it out beside gateway_reference.';
+    END IF;
     CASE operation
         WHEN 'payment.submit', 'payment.track' THEN
             IF operation = 'payment.submit' THEN

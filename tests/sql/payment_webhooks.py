@@ -150,6 +150,11 @@ is_([refused("app", "payment.submit", dict(BODY, amount="x")), refused("app", "p
      refused("app", "payment.refund", {"payment_id": "x"}), refused("app", "nonsense", {}), refused("app", "payment.submit", dict(BODY, channel="c9")),
      refused("app", "payment.track", dict(BODY, order_no="h4", gateway_reference="h4", expires_at="soon"))],
     ["PR003", "PR003", "PR003", "PR009", "PR009", "P0002", "P0002", "PR003", "PR004", "PR003"], "what is wrong has its word")
+TIMES = ("now", "tomorrow", "12/01/2026", "2026-12-24 05:00:00Z", "2026-12-24T05:00:00", "2026-13-24T05:00:00Z")
+is_([refused("app", "payment.track", dict(BODY, order_no="h4", gateway_reference="h4", expires_at=at)) for at in TIMES], ["PR003"] * len(TIMES), "times are those of RFC 3339")
+is_((refused("app", "payment.submit", dict(BODY, order_no="h4", expires_at="2099-01-01T00:00:00Z")), refused("app", "payment.submit", dict(BODY, order_no="h4", options={"expires_at": "soon"})),
+     refused("app", "payment.track", dict(BODY, order_no="h4", gateway_reference="h4", request={"a": 1})),
+     refused("app", "notification", {"merchant_id": "m1", "order_no": "h4", "event": "a.b", "occurred_at": "yesterday"})), ("PR003",) * 4, "nothing that is said is dropped")
 is_(s.value("SELECT count(*) FROM postrider.payment WHERE order_no IN ('h2', 'h3', 'h4')"), "0", "and leaves nothing")
 payment = body["payment_id"]
 pay.apply(s, payment, pay.says(s, payment, "SUCCEEDED"))
