@@ -5,7 +5,9 @@
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/merchant_secret.h"
 #include "sign/digest.h"
+#include "sign/seal.h"
 #include "sql/cli.h"
 
 #include <inttypes.h>
@@ -19,6 +21,7 @@
 static const pr_arg_t create_options[] = {
     {"merchant", PR_ARG_TEXT, "ID", "a merchant's key: it may ask for this one's orders; else an application's, which may do all", 0, 0},
     {"test-mode", PR_ARG_FLAG, NULL, "for channels of pretended money (pr_test_...)", 0, 0},
+    {"sign", PR_ARG_FLAG, NULL, "with a signing key: every request must be signed (docs/openapi.yaml)", 0, 0},
     {"label", PR_ARG_TEXT, "TEXT", "to know it by", 0, 0},
     {"expires", PR_ARG_DURATION, "D", "counts no more after this; else until it is revoked", 1000, 0x1p42},
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
@@ -77,18 +80,93 @@ static int store(pr_console_t *console, const pr_args_t *args, const char *key, 
     return code;
 }
 
+/* As the ingress opens it: sealed for "key/" and the first half of the key's hash in hex. */
+static int seal_signing(const pr_master_key_t *master, const char *key, const char *signing,
+                        pr_buffer_t *sealed)
+{
+    uint8_t hash[PR_SHA256_BYTES], nonce[PR_SEAL_NONCE_BYTES];
+    char owner[sizeof "key/" + PR_SHA256_BYTES] = "key/";
+    pr_error_t error;
+    if (!pr_sha256(pr_bytes_text(key), hash)) {
+        return pr_console_failed("SHA-256 is not to be had");
+    }
+    pr_hex(pr_bytes(hash, PR_SHA256_BYTES / 2), owner + 4);
+    pr_random_bytes(nonce, sizeof nonce);
+    if (pr_seal(master, owner, pr_bytes_text(signing), nonce, sealed, &error) != PR_OK) {
+        return pr_console_failed("the signing key cannot be sealed: %s", error.text);
+    }
+    return PR_EXIT_OK;
+}
+
+static int store_signing(pr_console_t *console, int64_t key_id, const pr_buffer_t *sealed)
+{
+    PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
+    pr_params_clear(console->params);
+    pr_params_add_text(console->params, console->operator_name);
+    pr_params_add_i64(console->params, key_id);
+    pr_params_add_bytes(console->params, pr_buffer_bytes(sealed));
+    int code = pr_console_query(console, PR_SQL_CLI_KEY_SIGN, &rows);
+    if (code != PR_EXIT_OK || !pr_rows_bool(rows, 0, 0)) {
+        return pr_console_failed("key %" PRId64 " was made, but has no signing key: revoke it",
+                                 key_id);
+    }
+    return code;
+}
+
+static void print_made(const pr_console_t *console, int64_t key_id, const char *key,
+                       const char *signing)
+{
+    if (console->json) {
+        pr_console_json(json_pack("{s:I, s:s, s:s*}", "key_id", (json_int_t)key_id, "key", key,
+                                  "signing_key", signing));
+        return;
+    }
+    printf("key %" PRId64 ", shown this once:\n%s\n", key_id, key);
+    if (signing != NULL) {
+        printf("signing key, shown this once:\n%s\n", signing);
+    }
+}
+
+/* With a signing key; all that can fail by itself is done before the first row is written. */
+static int create_signed(pr_console_t *console, const pr_args_t *args, const char *key,
+                         int64_t *key_id, char signing[KEY_TEXT_MAX])
+{
+    pr_master_key_t master;
+    pr_buffer_t sealed;
+    uint8_t random[KEY_BYTES];
+    int code = pr_cli_master_key(console, &master);
+    if (code != PR_EXIT_OK) {
+        return code;
+    }
+    pr_random_bytes(random, sizeof random);
+    pr_hex(pr_bytes(random, sizeof random), signing);
+    explicit_bzero(random, sizeof random);
+    pr_buffer_init(&sealed, PR_SEAL_PLAIN_MAX_BYTES + PR_SEAL_OVERHEAD_BYTES);
+    code = seal_signing(&master, key, signing, &sealed);
+    pr_master_key_wipe(&master);
+    if (code == PR_EXIT_OK) {
+        code = store(console, args, key, key_id);
+    }
+    if (code == PR_EXIT_OK) {
+        code = store_signing(console, *key_id, &sealed);
+    }
+    pr_buffer_free(&sealed);
+    return code;
+}
+
 static int create(pr_console_t *console, const pr_args_t *args)
 {
-    char key[KEY_TEXT_MAX];
+    char key[KEY_TEXT_MAX], signing[KEY_TEXT_MAX] = "";
     int64_t key_id = 0;
+    bool sign = pr_args_given(args, "sign");
     make_key(!pr_args_given(args, "test-mode"), key);
-    int code = store(console, args, key, &key_id);
-    if (code == PR_EXIT_OK && console->json) {
-        pr_console_json(json_pack("{s:I, s:s}", "key_id", (json_int_t)key_id, "key", key));
-    } else if (code == PR_EXIT_OK) {
-        printf("key %" PRId64 ", shown this once:\n%s\n", key_id, key);
+    int code = sign ? create_signed(console, args, key, &key_id, signing)
+                    : store(console, args, key, &key_id);
+    if (code == PR_EXIT_OK) {
+        print_made(console, key_id, key, sign ? signing : NULL);
     }
     explicit_bzero(key, sizeof key);
+    explicit_bzero(signing, sizeof signing);
     return code;
 }
 
