@@ -43,6 +43,8 @@ typedef struct {
 
 struct pr_camt_t {
     xmlParserCtxtPtr parser;
+    uint8_t head[4]; /* libxml2 would guess the encoding by them */
+    size_t head_len;
     pr_statement_reader_t *statement;
     pr_rc_t rc; /* what a callback ended with */
     uint64_t silent;
@@ -680,18 +682,26 @@ pr_rc_t pr_camt_open(pr_statement_reader_t *statement)
     return PR_OK;
 }
 
+/* Warnings, and what concerns names of namespaces only: after all else the parser may have stopped in silence. */
+static bool harmless(int code)
+{
+    return code == XML_ERR_OK || code == XML_WAR_SPACE_VALUE || code == XML_WAR_NS_URI ||
+           code == XML_WAR_NS_URI_RELATIVE || code == XML_WAR_NS_COLUMN ||
+           (code >= XML_NS_ERR_XML_NAMESPACE && code <= XML_NS_ERR_COLON);
+}
+
 static pr_rc_t outcome(pr_camt_t *self, int code)
 {
     if (self->rc != PR_OK)
         return self->rc;
-    return code == XML_ERR_OK || self->parser->wellFormed
+    return harmless(code) && self->parser->wellFormed
                ? PR_OK
                : pr_refuse(self->statement, "xml", "not well-formed (libxml2 error %d)", code);
 }
 
-pr_rc_t pr_camt_push(pr_statement_reader_t *statement, pr_bytes_t bytes)
+static pr_rc_t parse(pr_camt_t *self, pr_bytes_t bytes)
 {
-    pr_camt_t *self = statement->camt;
+    pr_statement_reader_t *statement = self->statement;
     pr_rc_t rc = PR_OK;
     for (size_t at = 0; rc == PR_OK && at < bytes.len;) {
         size_t len = bytes.len - at < PIECE_BYTES ? bytes.len - at : PIECE_BYTES;
@@ -704,9 +714,42 @@ pr_rc_t pr_camt_push(pr_statement_reader_t *statement, pr_bytes_t bytes)
     return rc;
 }
 
+/* ISO 20022 is UTF-8. What begins like UTF-16 or UTF-32 would be read as such as far as a piece goes. */
+static pr_rc_t parse_head(pr_camt_t *self)
+{
+    bool wide = self->head_len >= 2 && ((self->head[0] == 0xfe && self->head[1] == 0xff) ||
+                                        (self->head[0] == 0xff && self->head[1] == 0xfe));
+    if (wide || memchr(self->head, '\0', self->head_len))
+        return pr_refuse(self->statement, "xml", "not UTF-8, as camt.053 is");
+    return parse(self, pr_bytes(self->head, self->head_len));
+}
+
+pr_rc_t pr_camt_push(pr_statement_reader_t *statement, pr_bytes_t bytes)
+{
+    pr_camt_t *self = statement->camt;
+    size_t taken = 0;
+    if (self->head_len < sizeof self->head) {
+        while (self->head_len < sizeof self->head && taken < bytes.len)
+            self->head[self->head_len++] = ((const uint8_t *)bytes.data)[taken++];
+        if (self->head_len < sizeof self->head)
+            return PR_OK;
+        pr_rc_t rc = parse_head(self);
+        if (rc != PR_OK)
+            return rc;
+    }
+    return parse(self, pr_bytes((const uint8_t *)bytes.data + taken, bytes.len - taken));
+}
+
 pr_rc_t pr_camt_close(pr_statement_reader_t *statement)
 {
     pr_camt_t *self = statement->camt;
+    if (self->head_len < sizeof self->head) {
+        pr_rc_t rc = parse_head(self);
+        if (rc != PR_OK) {
+            close_parser(self);
+            return rc;
+        }
+    }
     int code = xmlParseChunk(self->parser, NULL, 0, 1);
     bool cut = self->depth > 0 || code == XML_ERR_DOCUMENT_END || code == XML_ERR_DOCUMENT_EMPTY;
     pr_rc_t rc = self->rc == PR_OK && cut
