@@ -168,7 +168,8 @@ Test(statement_camt, other_documents_are_refused)
     statement_refused(&camt, NULL, pr_bytes_text(OPEN "<a></b>" CLOSE), "xml");
     statement_refused(&camt, NULL, pr_bytes_text("no xml at all, but text"), "xml");
     statement_refused(&camt, NULL, pr_bytes_text(OPEN "&unknown;" CLOSE), "xml");
-    static const char wide[] = "\0\0<\0t><Id"; /* libxml2 takes it for UCS-4, and stops without a word */
+    static const char wide[] =
+        "\0\0<\0t><Id"; /* libxml2 takes it for UCS-4, and stops without a word */
     statement_refused(&camt, NULL, pr_bytes(wide, sizeof wide - 1), "xml");
     statement_refused(&camt, NULL, pr_bytes_text("\xff\xfe<\1"), "xml");
 }
