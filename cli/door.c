@@ -6,6 +6,7 @@
 #include "cli/merchant_secret.h"
 #include "password/password.h"
 #include "sql/cli.h"
+#include "sql/console.h"
 
 #include <openssl/crypto.h>
 
@@ -118,7 +119,7 @@ json_t *pr_door_arguments(const pr_args_t *args, const char *const *names)
     return object;
 }
 
-void pr_approval_print_asked(const pr_console_t *console, const json_t *approval)
+static void print_asked(const pr_console_t *console, const json_t *approval)
 {
     if (console->json) {
         json_dumpf(approval, stdout, JSON_COMPACT);
@@ -129,6 +130,21 @@ void pr_approval_print_asked(const pr_console_t *console, const json_t *approval
     printf("request %" PRId64 ": another person looks at it (postrider approval show %" PRId64
            ") and approves or rejects it\n",
            id, id);
+}
+
+int pr_door_ask_approval(pr_console_t *console, const char *action, const char *object,
+                         json_t *content, const char *reason)
+{
+    json_t *answer = NULL;
+    json_t *arguments = json_pack("{s:s, s:s, s:o, s:s*}", "action", action, "object", object,
+                                  "content", content, "reason", reason);
+    int code =
+        pr_console_door(console, &pr_sql_console[PR_SQL_CONSOLE_APPROVAL_ASK], arguments, &answer);
+    if (code == PR_EXIT_OK) {
+        print_asked(console, answer);
+    }
+    json_decref(answer);
+    return code;
 }
 
 /* ---- who it is ---- */

@@ -34,7 +34,9 @@ PR_CHECK int pr_door_password(const pr_args_t *args, const char *what,
 /* Whoever runs this knows the operator's password. Prints what is wrong. */
 PR_CHECK int pr_door_prove(pr_console_t *console, const pr_args_t *args);
 
-/* What was asked for and waits for another person. */
-void pr_approval_print_asked(const pr_console_t *console, const json_t *approval);
+/* What takes two people (docs/people.md): asks for it and prints the request, which waits for another
+ * person. content is taken. reason: NULL = none. */
+PR_CHECK int pr_door_ask_approval(pr_console_t *console, const char *action, const char *object,
+                                  json_t *content, const char *reason);
 
 #endif

@@ -8,7 +8,6 @@
 #include "cli/door.h"
 #include "sql/application.h"
 #include "sql/cli.h"
-#include "sql/console.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -297,20 +296,10 @@ static int payment_show(const pr_args_t *args)
 
 /* ---- refund, cancel, poll, report ---- */
 
-/* What takes two people (docs/people.md): asks for it, and prints the request. */
 static int ask(pr_console_t *console, const pr_args_t *args, const char *action, json_t *content)
 {
-    json_t *answer = NULL;
-    json_t *arguments =
-        json_pack("{s:s, s:s, s:o, s:s*}", "action", action, "object", args->positional[0],
-                  "content", content, "reason", pr_args_text(args, "reason"));
-    int code =
-        pr_console_door(console, &pr_sql_console[PR_SQL_CONSOLE_APPROVAL_ASK], arguments, &answer);
-    if (code == PR_EXIT_OK) {
-        pr_approval_print_asked(console, answer);
-    }
-    json_decref(answer);
-    return code;
+    return pr_door_ask_approval(console, action, args->positional[0], content,
+                                pr_args_text(args, "reason"));
 }
 
 static int ask_refund(pr_console_t *console, const pr_args_t *args)

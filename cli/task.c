@@ -6,7 +6,6 @@
 #include "cli/console.h"
 #include "cli/door.h"
 #include "sql/cli.h"
-#include "sql/console.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -117,18 +116,10 @@ static int ask_resolve(pr_console_t *console, const pr_args_t *args)
         json_decref(known);
         return pr_console_usage("--evidence is not a JSON object");
     }
-    json_t *answer = NULL;
-    json_t *arguments =
-        json_pack("{s:s, s:s, s:{s:s, s:o}, s:s}", "action", "task.resolve", "object",
-                  args->positional[0], "content", "as", pr_args_text(args, "as"), "evidence", known,
-                  "reason", pr_args_text(args, "reason"));
-    int code =
-        pr_console_door(console, &pr_sql_console[PR_SQL_CONSOLE_APPROVAL_ASK], arguments, &answer);
-    if (code == PR_EXIT_OK) {
-        pr_approval_print_asked(console, answer);
-    }
-    json_decref(answer);
-    return code;
+    return pr_door_ask_approval(
+        console, "task.resolve", args->positional[0],
+        json_pack("{s:s, s:o}", "as", pr_args_text(args, "as"), "evidence", known),
+        pr_args_text(args, "reason"));
 }
 
 static int resolve(pr_console_t *console, const pr_args_t *args)

@@ -4,13 +4,32 @@
  * linked with the parsers and their libraries.
  */
 #include "base/alloc.h"
-#include "statement/statement.h"
+#include "statement/statement_private.h"
 
 #include <string.h>
 
 static pr_rc_t bad_map(pr_error_t *error, const char *what)
 {
     return pr_error_set(error, PR_BAD, "statement", "", "csv: %s", what);
+}
+
+void pr_mapped_columns(const pr_statement_csv_t *csv,
+                       const pr_statement_column_t *out[PR_MAPPED_COLUMNS])
+{
+    /* in the order of mapped.c */
+    const pr_statement_column_t *columns[PR_MAPPED_COLUMNS] = {&csv->kind,
+                                                               &csv->state,
+                                                               &csv->reference,
+                                                               &csv->request_no,
+                                                               &csv->refund_reference,
+                                                               &csv->refund_no,
+                                                               &csv->currency,
+                                                               &csv->amount,
+                                                               &csv->credit,
+                                                               &csv->debit,
+                                                               &csv->fee,
+                                                               &csv->occurred_at};
+    memcpy(out, columns, sizeof columns);
 }
 
 static bool is_by_place(const pr_statement_column_t *column)
@@ -26,18 +45,8 @@ static bool is_by_place(const pr_statement_column_t *column)
 
 static pr_rc_t check_map(const pr_statement_csv_t *csv, pr_error_t *error)
 {
-    const pr_statement_column_t *all[] = {&csv->kind,
-                                          &csv->state,
-                                          &csv->reference,
-                                          &csv->request_no,
-                                          &csv->refund_reference,
-                                          &csv->refund_no,
-                                          &csv->currency,
-                                          &csv->amount,
-                                          &csv->credit,
-                                          &csv->debit,
-                                          &csv->fee,
-                                          &csv->occurred_at};
+    const pr_statement_column_t *all[PR_MAPPED_COLUMNS];
+    pr_mapped_columns(csv, all);
     bool two = csv->credit.count > 0 && csv->debit.count > 0;
     if ((csv->amount.count > 0) == two || (csv->credit.count > 0) != (csv->debit.count > 0))
         return bad_map(error, "amount, or credit and debit, are wanted");

@@ -146,6 +146,11 @@ extern const pr_dialect_t pr_dialect_wechat_trade, pr_dialect_wechat_funds, pr_d
     pr_dialect_alipay_account, pr_dialect_stripe, pr_dialect_mapped;
 
 #define PR_COLUMNS_MAX 24
+#define PR_MAPPED_COLUMNS 12
+
+/* check.c: the columns of a map, borrowed from csv. */
+void pr_mapped_columns(const pr_statement_csv_t *csv,
+                       const pr_statement_column_t *out[PR_MAPPED_COLUMNS]);
 
 struct pr_table_t {
     const pr_dialect_t *dialect;

@@ -15,19 +15,8 @@
 
 static void take_mapped_columns(pr_table_t *self, const pr_statement_csv_t *csv)
 {
-    /* in the order of mapped.c */
-    const pr_statement_column_t *columns[] = {&csv->kind,
-                                              &csv->state,
-                                              &csv->reference,
-                                              &csv->request_no,
-                                              &csv->refund_reference,
-                                              &csv->refund_no,
-                                              &csv->currency,
-                                              &csv->amount,
-                                              &csv->credit,
-                                              &csv->debit,
-                                              &csv->fee,
-                                              &csv->occurred_at};
+    const pr_statement_column_t *columns[PR_MAPPED_COLUMNS];
+    pr_mapped_columns(csv, columns);
     for (size_t i = 0; i < PR_COUNT(columns); i++) {
         for (size_t j = 0; j < columns[i]->count; j++)
             self->columns[i].names[j] = columns[i]->names[j];

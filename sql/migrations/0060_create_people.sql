@@ -653,7 +653,7 @@ GRANT EXECUTE ON FUNCTION postrider.response_text, postrider.outcome_name, postr
 GRANT EXECUTE ON FUNCTION postrider.operator_add, postrider.operator_set, postrider.operator_disable, postrider.operator_enable, postrider.operator_password,
     postrider.operator_secret, postrider.operator_login_begin, postrider.operator_login_end, postrider.operator_session_check, postrider.operator_session_end,
     postrider.token_create, postrider.token_revoke, postrider.operator_token_check, postrider.audit_entries, postrider.audit_end,
-    postrider.reader, postrider.arg_limit, postrider.arg_text, postrider.arg_id, postrider.page_json, postrider.json_time, postrider.operators_list, postrider.tokens_list, postrider.permissions_list, postrider.audit_list, postrider.audit_head_show TO postrider_console;
+    postrider.reader, postrider.arg_limit, postrider.arg_text, postrider.arg_id, postrider.page_json, postrider.operators_list, postrider.tokens_list, postrider.permissions_list, postrider.audit_list, postrider.audit_head_show TO postrider_console;
 GRANT SELECT ON postrider.permission TO postrider_console;
 
 RESET ROLE;
