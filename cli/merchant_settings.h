@@ -2,7 +2,7 @@
  *
  * The settings of an endpoint as options of `merchant add` and `merchant set`, and as the JSON
  * object that the database takes (endpoint_patch in
- * sql/migrations/0005_create_operator_functions.sql).
+ * sql/migrations/0006_create_operator_functions.sql).
  */
 #ifndef PR_CLI_MERCHANT_SETTINGS_H
 #define PR_CLI_MERCHANT_SETTINGS_H

@@ -1198,29 +1198,6 @@ CREATE FUNCTION postrider.call_follow(c postrider.channel, p postrider.payment, 
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     AS $$
-BEGIN
-    IF k.verify AND p.state IN ('succeeded', 'failed', 'cancelled') THEN          -- who asked looks at the answer, or asks again
-        IF result #>> '{evidence,action}' = 'stop_channel' THEN
-            PERFORM postrider.channel_stop(c, result -> 'evidence');
-        END IF;
-        DELETE FROM postrider.call AS x WHERE x.id = k.id;
-        next := 'none: verified';
-        RETURN;
-    END IF;
-    SELECT f.next, f.next_in INTO next, next_in FROM postrider.call_follow_open(c, p, k, verdict, result) AS f;
-END $$;
-
-ALTER FUNCTION postrider.call_follow(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) OWNER TO postrider_owner;
-
---
--- Name: call_follow_open(postrider.channel, postrider.payment, postrider.call, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
---
-
-CREATE FUNCTION postrider.call_follow_open(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) RETURNS record
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    AS $$
 DECLARE
     e CONSTANT jsonb := result -> 'evidence';
     explicit CONSTANT boolean := e ->> 'status' IN ('PENDING', 'NOT_FOUND', 'FAILED');
@@ -1231,7 +1208,14 @@ DECLARE
     r postrider.refund;
     told boolean;
 BEGIN
-    IF said = 'stopped' THEN
+    IF k.verify AND p.state IN ('succeeded', 'failed', 'cancelled') THEN
+        IF e ->> 'action' = 'stop_channel' THEN
+            PERFORM postrider.channel_stop(c, e);
+        END IF;
+        DELETE FROM postrider.call AS x WHERE x.id = k.id;
+        next := 'none: verified';
+        RETURN;
+    ELSIF said = 'stopped' THEN
         PERFORM postrider.channel_stop(c, e);
     END IF;
     SELECT x.step, x.why INTO rule FROM postrider.outcome_rule AS x
@@ -1273,7 +1257,7 @@ BEGIN
     WHERE x.id = k.id RETURNING x.operation INTO next;
 END $$;
 
-ALTER FUNCTION postrider.call_follow_open(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) OWNER TO postrider_owner;
+ALTER FUNCTION postrider.call_follow(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) OWNER TO postrider_owner;
 
 --
 -- Name: call_log; Type: TABLE; Schema: postrider; Owner: postrider_owner
@@ -1390,23 +1374,7 @@ CREATE FUNCTION postrider.call_refuse(c postrider.channel, p postrider.payment, 
 BEGIN
     IF k.verify AND k.operation = 'query' AND p.state IN ('succeeded', 'failed', 'cancelled') AND 'query' = ANY (c.operations) THEN
         RETURN CASE WHEN c.state <> 'active' THEN 'channel ' || c.state END;
-    END IF;
-    RETURN postrider.call_refuse_open(c, p, r, k);
-END $$;
-
-ALTER FUNCTION postrider.call_refuse(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) OWNER TO postrider_owner;
-
---
--- Name: call_refuse_open(postrider.channel, postrider.payment, postrider.refund, postrider.call); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
---
-
-CREATE FUNCTION postrider.call_refuse_open(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) RETURNS text
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    AS $$
-BEGIN
-    IF k.refund_id IS NULL AND p.state IN ('succeeded', 'failed', 'cancelled') OR k.refund_id IS NOT NULL AND r.state NOT IN ('created', 'processing') THEN
+    ELSIF k.refund_id IS NULL AND p.state IN ('succeeded', 'failed', 'cancelled') OR k.refund_id IS NOT NULL AND r.state NOT IN ('created', 'processing') THEN
         DELETE FROM postrider.call AS x WHERE x.id = k.id;
         RETURN CASE WHEN k.refund_id IS NULL THEN 'payment final' ELSE 'refund final' END;
     ELSIF c.state <> 'active' THEN
@@ -1445,7 +1413,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
-ALTER FUNCTION postrider.call_refuse_open(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) OWNER TO postrider_owner;
+ALTER FUNCTION postrider.call_refuse(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) OWNER TO postrider_owner;
 
 --
 -- Name: call_request_before(); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -2462,10 +2430,10 @@ $_$;
 ALTER FUNCTION postrider.check_notifications(since timestamp with time zone) OWNER TO postrider_owner;
 
 --
--- Name: check_open_payments(timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+-- Name: check_payments(timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE FUNCTION postrider.check_open_payments(since timestamp with time zone) RETURNS TABLE(name text, kind text, broken bigint, detail text)
+CREATE FUNCTION postrider.check_payments(since timestamp with time zone) RETURNS TABLE(name text, kind text, broken bigint, detail text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -2490,7 +2458,8 @@ CREATE FUNCTION postrider.check_open_payments(since timestamp with time zone) RE
     UNION ALL
     SELECT 'call_of_ended', 'invariant', count(*), 'calls for payments or refunds that have ended'
     FROM postrider.call AS k
-    WHERE EXISTS (SELECT FROM postrider.payment AS p WHERE p.id = k.payment_id AND k.refund_id IS NULL AND p.state NOT IN ('created', 'processing'))
+    WHERE k.refund_id IS NULL AND NOT k.verify
+          AND EXISTS (SELECT FROM postrider.payment AS p WHERE p.id = k.payment_id AND p.state NOT IN ('created', 'processing'))
        OR EXISTS (SELECT FROM postrider.refund AS r WHERE r.id = k.refund_id AND r.state NOT IN ('created', 'processing'))
     UNION ALL
     SELECT 'refunded_above_captured', 'invariant', count(*), 'payments with more sent back than was captured'
@@ -2507,22 +2476,6 @@ CREATE FUNCTION postrider.check_open_payments(since timestamp with time zone) RE
     UNION ALL
     SELECT 'webhook_waits', 'lag', count(*), 'webhooks kept for two minutes, neither applied nor a task'
     FROM postrider.webhook AS w WHERE w.state IN ('failed', 'orphan') AND w.received_at < clock_timestamp() - interval '2 min'
-$_$;
-
-ALTER FUNCTION postrider.check_open_payments(since timestamp with time zone) OWNER TO postrider_owner;
-
---
--- Name: check_payments(timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
---
-
-CREATE FUNCTION postrider.check_payments(since timestamp with time zone) RETURNS TABLE(name text, kind text, broken bigint, detail text)
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
-    SELECT o.name, o.kind, o.broken - CASE o.name WHEN 'call_of_ended' THEN (SELECT count(*) FROM postrider.call AS k
-               WHERE k.verify AND k.refund_id IS NULL AND EXISTS (SELECT FROM postrider.payment AS p WHERE p.id = k.payment_id
-               AND p.state NOT IN ('created', 'processing'))) ELSE 0 END, o.detail
-    FROM postrider.check_open_payments($1) AS o
     UNION ALL
     SELECT 'task_stuck', 'lag', count(*), 'tasks with one worker for longer than the lock''s ten minutes and a sweep'
     FROM postrider.task AS t WHERE t.state = 'PROCESSING' AND t.locked_at < clock_timestamp() - interval '11 min'
@@ -11505,12 +11458,6 @@ CREATE VIEW postrider.notification_attempts AS
 ALTER TABLE postrider.notification_attempts OWNER TO postrider_owner;
 
 --
--- Name: VIEW notification_attempts; Type: COMMENT; Schema: postrider; Owner: postrider_owner
---
-
-COMMENT ON VIEW postrider.notification_attempts IS 'Every attempt. Look up by notify_id, merchant_id and order_no, or endpoint_id.';
-
---
 -- Name: attempt_log; Type: VIEW; Schema: postrider; Owner: postrider_owner
 --
 
@@ -14671,8 +14618,8 @@ GRANT ALL ON FUNCTION postrider.alert_announce(kind text, subject text, severity
 REVOKE ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) TO postrider_breaker;
 GRANT ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) TO postrider_dead_letter;
-GRANT ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) TO postrider_console;
 GRANT ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity text, message text, OUT id bigint, OUT fresh boolean, OUT count bigint) TO postrider_console;
 
 --
 -- Name: FUNCTION alert_resolve(kind text, subject text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -14681,8 +14628,8 @@ GRANT ALL ON FUNCTION postrider.alert_raise(kind text, subject text, severity te
 REVOKE ALL ON FUNCTION postrider.alert_resolve(kind text, subject text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.alert_resolve(kind text, subject text) TO postrider_breaker;
 GRANT ALL ON FUNCTION postrider.alert_resolve(kind text, subject text) TO postrider_dead_letter;
-GRANT ALL ON FUNCTION postrider.alert_resolve(kind text, subject text) TO postrider_console;
 GRANT ALL ON FUNCTION postrider.alert_resolve(kind text, subject text) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.alert_resolve(kind text, subject text) TO postrider_console;
 
 --
 -- Name: FUNCTION alert_take(most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -14990,12 +14937,6 @@ GRANT SELECT(dispatched_at) ON TABLE postrider.call TO postrider_console;
 REVOKE ALL ON FUNCTION postrider.call_follow(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) FROM PUBLIC;
 
 --
--- Name: FUNCTION call_follow_open(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval); Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-REVOKE ALL ON FUNCTION postrider.call_follow_open(c postrider.channel, p postrider.payment, k postrider.call, verdict text, result jsonb, OUT next text, OUT next_in interval) FROM PUBLIC;
-
---
 -- Name: FUNCTION call_json(l postrider.call_log); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -15012,12 +14953,6 @@ REVOKE ALL ON FUNCTION postrider.call_put(p postrider.payment, refund_id bigint,
 --
 
 REVOKE ALL ON FUNCTION postrider.call_refuse(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) FROM PUBLIC;
-
---
--- Name: FUNCTION call_refuse_open(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call); Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-REVOKE ALL ON FUNCTION postrider.call_refuse_open(c postrider.channel, p postrider.payment, r postrider.refund, k postrider.call) FROM PUBLIC;
 
 --
 -- Name: FUNCTION call_request_before(); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -15242,8 +15177,8 @@ GRANT ALL ON FUNCTION postrider.channel_resume(who text, id text, reason text, t
 --
 
 REVOKE ALL ON FUNCTION postrider.channel_sealed(id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.channel_sealed(id text) TO postrider_console;
 GRANT ALL ON FUNCTION postrider.channel_sealed(id text) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.channel_sealed(id text) TO postrider_console;
 
 --
 -- Name: FUNCTION channel_set(who text, id text, settings jsonb, parameters jsonb, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -15284,13 +15219,6 @@ GRANT ALL ON FUNCTION postrider.check_invariants(since timestamp with time zone)
 --
 
 REVOKE ALL ON FUNCTION postrider.check_notifications(since timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.check_notifications(since timestamp with time zone) TO postrider_console;
-
---
--- Name: FUNCTION check_open_payments(since timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
---
-
-REVOKE ALL ON FUNCTION postrider.check_open_payments(since timestamp with time zone) FROM PUBLIC;
 
 --
 -- Name: FUNCTION check_payments(since timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -16498,10 +16426,10 @@ GRANT ALL ON FUNCTION postrider.payments_purge(log_retention interval, webhook_r
 --
 
 REVOKE ALL ON FUNCTION postrider.payments_sweep(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_gateway_scheduler;
-GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_console;
 GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_dead_letter;
+GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_gateway_scheduler;
 GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.payments_sweep(most integer) TO postrider_console;
 
 --
 -- Name: FUNCTION payments_upkeep(session uuid, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -16612,9 +16540,9 @@ REVOKE ALL ON FUNCTION postrider.recon_differ(d postrider.recon_difference) FROM
 -- Name: TABLE recon_differences; Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
-GRANT SELECT ON TABLE postrider.recon_differences TO postrider_console;
-GRANT SELECT ON TABLE postrider.recon_differences TO postrider_reconciler;
 GRANT SELECT ON TABLE postrider.recon_differences TO postrider_app;
+GRANT SELECT ON TABLE postrider.recon_differences TO postrider_reconciler;
+GRANT SELECT ON TABLE postrider.recon_differences TO postrider_console;
 
 --
 -- Name: FUNCTION recon_difference_list(channel text, class text, status text, merchant_id text, order_no text, file_id bigint, before bigint, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -16656,8 +16584,8 @@ GRANT ALL ON FUNCTION postrider.recon_file_close(who text, file_id bigint, reaso
 -- Name: TABLE recon_files; Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
-GRANT SELECT ON TABLE postrider.recon_files TO postrider_console;
 GRANT SELECT ON TABLE postrider.recon_files TO postrider_reconciler;
+GRANT SELECT ON TABLE postrider.recon_files TO postrider_console;
 
 --
 -- Name: FUNCTION recon_file_list(channel text, status text, before bigint, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -16817,8 +16745,8 @@ GRANT INSERT(raw) ON TABLE postrider.recon_bad_row TO postrider_console;
 -- Name: TABLE recon_quarantine; Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
-GRANT SELECT ON TABLE postrider.recon_quarantine TO postrider_console;
 GRANT SELECT ON TABLE postrider.recon_quarantine TO postrider_reconciler;
+GRANT SELECT ON TABLE postrider.recon_quarantine TO postrider_console;
 
 --
 -- Name: FUNCTION recon_quarantine_list(file_id bigint, open boolean, before bigint, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -17444,8 +17372,8 @@ GRANT SELECT ON TABLE postrider.channel_pause TO postrider_console;
 --
 
 GRANT SELECT ON TABLE postrider.channels TO postrider_app;
-GRANT SELECT ON TABLE postrider.channels TO postrider_console;
 GRANT SELECT ON TABLE postrider.channels TO postrider_reconciler;
+GRANT SELECT ON TABLE postrider.channels TO postrider_console;
 
 --
 -- Name: TABLE compensation_tasks; Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -17564,15 +17492,15 @@ GRANT INSERT ON TABLE postrider.recon_item TO postrider_console;
 -- Name: TABLE recon_pool; Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
-GRANT SELECT ON TABLE postrider.recon_pool TO postrider_console;
 GRANT SELECT ON TABLE postrider.recon_pool TO postrider_reconciler;
+GRANT SELECT ON TABLE postrider.recon_pool TO postrider_console;
 
 --
 -- Name: TABLE recon_runs; Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
-GRANT SELECT ON TABLE postrider.recon_runs TO postrider_console;
 GRANT SELECT ON TABLE postrider.recon_runs TO postrider_reconciler;
+GRANT SELECT ON TABLE postrider.recon_runs TO postrider_console;
 
 --
 -- Name: TABLE redrive; Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -17618,8 +17546,8 @@ GRANT SELECT ON TABLE postrider.state_rules TO postrider_console;
 -- Name: TABLE task_incidents; Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
-GRANT SELECT ON TABLE postrider.task_incidents TO postrider_console;
 GRANT SELECT ON TABLE postrider.task_incidents TO postrider_app;
+GRANT SELECT ON TABLE postrider.task_incidents TO postrider_console;
 
 --
 -- Name: TABLE task_kind; Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The audit log as a chain (docs/people.md): entry n holds SHA-256 over the hash of entry n - 1 and
- * over its own row. The database writes it (audit_hash() of sql/migrations/0060); here it is
+ * over its own row. The database writes it (audit_hash() of sql/migrations/0023); here it is
  * computed anew, from rows of the database or lines of an export, so that a changed function there
  * cannot vouch for changed rows.
  *

@@ -5,12 +5,14 @@
 --
 -- `migrate` runs each file in one transaction as the migrating user, who must be able to create roles.
 -- Everything is owned by postrider_owner (NOLOGIN), so that SECURITY DEFINER functions run with its rights and no more.
+-- Tables come first, then what is done with them; 0028 has everybody's rights.
 
 DO $$
 DECLARE r text;
 BEGIN
-    FOREACH r IN ARRAY ARRAY['postrider_owner', 'postrider_app', 'postrider_relay', 'postrider_scheduler',
-                             'postrider_breaker', 'postrider_dead_letter', 'postrider_console', 'postrider_ingress'] LOOP
+    FOREACH r IN ARRAY ARRAY['postrider_owner', 'postrider_app', 'postrider_relay', 'postrider_scheduler', 'postrider_breaker',
+                             'postrider_dead_letter', 'postrider_console', 'postrider_ingress', 'postrider_gateway_scheduler',
+                             'postrider_compensator', 'postrider_reconciler'] LOOP
         IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = r) THEN
             EXECUTE format('CREATE ROLE %I NOLOGIN', r);
         END IF;
@@ -75,11 +77,13 @@ CREATE TABLE postrider.endpoint (
     created_at    timestamptz NOT NULL DEFAULT now(),
     updated_at    timestamptz NOT NULL DEFAULT now(),
     tx            xid8 NOT NULL DEFAULT pg_current_xact_id(),     -- last change: schedulers read tx >= the xmin of their last look
+    paused_until  timestamptz,                         -- Retry-After: nothing at all is sent before, whoever owns the shard then
     UNIQUE (merchant_id, name)
 );
 CREATE SEQUENCE postrider.endpoint_id_seq OWNED BY postrider.endpoint.id;
 CREATE INDEX endpoint_supersede_idx ON postrider.endpoint (id) WHERE supersede;
 CREATE INDEX endpoint_tx_idx ON postrider.endpoint (tx);
+CREATE INDEX endpoint_disabled_idx ON postrider.endpoint (state_at, id) WHERE state = 'disabled';
 
 -- A merchant's shard is a hash of its id; an endpoint has its merchant's.
 CREATE FUNCTION postrider.merchant_before() RETURNS trigger
@@ -102,6 +106,21 @@ BEGIN
 END $$;
 CREATE TRIGGER endpoint_before BEFORE INSERT OR UPDATE ON postrider.endpoint
     FOR EACH ROW EXECUTE FUNCTION postrider.endpoint_before();
+
+-- Endpoints in an episode of failures: since when. Written when the episode begins and when it ends, not per failure.
+CREATE TABLE postrider.endpoint_failing (
+    endpoint bigint PRIMARY KEY REFERENCES postrider.endpoint ON DELETE CASCADE,
+    since    timestamptz NOT NULL DEFAULT now()
+);
+
+-- Endpoints whose breaker opened by itself. A row is a hint with an end: circuit-breaker writes it at each trip (also the one of a failed
+-- probe) and deletes it with the episode. Killed in between, it leaves nothing that holds for longer than the row says.
+-- Logged, though a crash could lose it without harm: a standby cannot read unlogged tables, and notification_status is read there.
+-- No index on the end: a refresh stays in its page.
+CREATE TABLE postrider.breaker_open (
+    endpoint bigint PRIMARY KEY REFERENCES postrider.endpoint ON DELETE CASCADE,
+    until    timestamptz NOT NULL
+) WITH (fillfactor = 50);
 
 -- Thresholds of the priority class, written by `up` from the configuration's section priority.
 CREATE TABLE postrider.priority_rule (
@@ -133,14 +152,18 @@ CREATE TABLE postrider.outbox (
     ref_at       timestamptz, ref_id bigint, ref_endpoint bigint  -- kind 1: which delivery; kind 2: of which row all of them
 ) PARTITION BY RANGE (at);
 CREATE TABLE postrider.outbox_default PARTITION OF postrider.outbox DEFAULT;
-CREATE INDEX outbox_id_idx ON postrider.outbox (id);       -- job, dead and attempt find their row by (at, id)
 CREATE INDEX outbox_class_tx_id_idx ON postrider.outbox (class, tx, id);
 CREATE INDEX outbox_notify_id_idx ON postrider.outbox (notify_id);
 CREATE INDEX outbox_merchant_id_order_no_idx ON postrider.outbox (merchant_id, order_no);  -- an order; all of a merchant
--- rows of dropped partitions that a job or an open dead letter still needs (retention)
+-- A row is looked up by id: job, dead and attempt find theirs by (at, id). On a table that is said to be empty (class, tx, id) serves as
+-- well, which would read all of that index; of two that cost the same Postgres takes the one made last.
+CREATE INDEX outbox_id_idx ON postrider.outbox (id);
+
+-- Rows of dropped partitions that a job or an open dead letter still needs (retention).
 CREATE TABLE postrider.outbox_kept (LIKE postrider.outbox INCLUDING DEFAULTS);
 CREATE INDEX outbox_kept_id_idx ON postrider.outbox_kept (id);
 CREATE INDEX outbox_kept_notify_id_idx ON postrider.outbox_kept (notify_id);
+CREATE INDEX outbox_kept_merchant_id_order_no_idx ON postrider.outbox_kept (merchant_id, order_no);
 
 CREATE TABLE postrider.idempotency (
     merchant_id text NOT NULL, function text NOT NULL, key text NOT NULL,
@@ -222,6 +245,8 @@ CREATE TABLE postrider.dead (
 );
 CREATE INDEX dead_endpoint_at_idx ON postrider.dead (endpoint, at);
 CREATE INDEX dead_open_idx ON postrider.dead (at, outbox_id) WHERE state = 'open';
+CREATE INDEX dead_open_endpoint_idx ON postrider.dead (at, outbox_id, endpoint) WHERE state = 'open';
+CREATE INDEX dead_closed_at_idx ON postrider.dead (closed_at) WHERE closed_at IS NOT NULL;  -- retention
 
 -- Deliveries that ended without one: endpoint 0 = no endpoint matched.
 CREATE TABLE postrider.cancelled (
@@ -263,15 +288,23 @@ CREATE TABLE postrider.alert (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     kind text NOT NULL, subject text NOT NULL, severity text NOT NULL CHECK (severity IN ('info', 'warn', 'page')),
     message text NOT NULL, count bigint NOT NULL DEFAULT 1,
-    first_at timestamptz NOT NULL DEFAULT now(), last_at timestamptz NOT NULL DEFAULT now(), resolved_at timestamptz
+    first_at timestamptz NOT NULL DEFAULT now(), last_at timestamptz NOT NULL DEFAULT now(), resolved_at timestamptz,
+    announced_at timestamptz    -- NULL: nobody was told yet. A repeat of an open alert is not announced again.
 );
 CREATE UNIQUE INDEX alert_open_key ON postrider.alert (kind, subject) WHERE resolved_at IS NULL;
+CREATE INDEX alert_unannounced_idx ON postrider.alert (id) WHERE announced_at IS NULL;
 
 -- Every action of a person: who, what, why.
 CREATE TABLE postrider.audit (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at timestamptz NOT NULL DEFAULT now(),
-    actor text NOT NULL, action text NOT NULL, subject text NOT NULL, reason text, detail jsonb NOT NULL DEFAULT '{}'
+    actor text NOT NULL, action text NOT NULL, subject text NOT NULL, reason text, detail jsonb NOT NULL DEFAULT '{}',
+    login text NOT NULL DEFAULT session_user,       -- whom the database knows, beside whom the door was told
+    merchant_id text, order_no text                 -- of what it is about, for an order's timeline
 );
+CREATE INDEX audit_order_idx ON postrider.audit (merchant_id, order_no) WHERE order_no IS NOT NULL;
+CREATE INDEX audit_subject_idx ON postrider.audit (subject, id);
+CREATE INDEX audit_actor_idx ON postrider.audit (actor, id);
+CREATE INDEX audit_action_idx ON postrider.audit (action, id);
 
 -- A redrive at a rate: the dead-letter actor feeds it (redrive_step).
 CREATE TABLE postrider.redrive (

@@ -13,7 +13,7 @@
  *   here                    there
  *   Owner (A)               a scheduler with its backend; snapshot, FENCE, write, COMMIT: sql/queries/scheduler/apply_results.sql
  *   answer lost, resent     keep(), batch_resend() in scheduler_batch.c; on_resumed() in scheduler_session.c
- *   Heir (B)                the scheduler that ends A's session: end_session() of sql/migrations/0003, 1 s, pg_terminate_backend();
+ *   Heir (B)                the scheduler that ends A's session: end_session() of sql/migrations/0004, 1 s, pg_terminate_backend();
  *                           then reads the jobs (scheduler_rows.c). Its own statements are one step here: nobody ends it
  *   mem, st                 pr_sched_t: JOB_READY, JOB_INFLIGHT, JOB_WRITING; NONE: not paged in
  *   heard                   pr_sched_outcome(), emit_stray(), emit_stale(): written, strayed, stale

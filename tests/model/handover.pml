@@ -11,11 +11,11 @@
  *
  *   here                    there
  *   Backend                 one Postgres connection in pipeline mode: statements in order, each its own transaction (lib/db)
- *   BEAT ACQUIRE RELEASE END  heartbeat(), acquire_shards(), release_shards(), end_session() of sql/migrations/0003
+ *   BEAT ACQUIRE RELEASE END  heartbeat(), acquire_shards(), release_shards(), end_session() of sql/migrations/0004
  *   CURSORS FIRST NEW       sql/queries/scheduler/{cursors,load_first_tries,load_new}.sql
  *   DONE                    apply_results.sql or date_first_tries.sql: the job needs no `low` any more
  *   OWNED                   owned_shards.sql, after a resumed session
- *   low                     shard.low: it never goes back (migration 0034), so who takes X unseen is told from where on
+ *   low                     shard.low: it never goes back, so who takes X unseen is told from where on
  *   aged                    heartbeat.beat - shard.beat, as far as end_session() looks at it (0, 1, more)
  *   KNOWN_LOW, BATCH_LOW    batch_known_low(), batch_low() in scheduler_batch.c, with pr_sched_low()
  *   give up, RELEASE        session_give_up(), handover_timer(), on_released() in scheduler_handover.c

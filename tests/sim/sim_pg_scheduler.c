@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Statements of the scheduler, as sql/queries/scheduler and the functions of sql/migrations/0003, 0009 and 0013 have them.
+ * Statements of the scheduler, as sql/queries/scheduler and the functions of sql/migrations/0004 have them.
  */
 #include "base/alloc.h"
 #include "base/assert.h"

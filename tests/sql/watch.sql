@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What circuit-breaker and dead-letter write down (migration 0010): episodes of failures, switching off, alerts announced once.
+-- What circuit-breaker and dead-letter write down (migration 0007): episodes of failures, switching off, alerts announced once.
 \ir relay.psql
 SELECT no_plan();
 SELECT t.merchant('m1') AS e1, t.merchant('m2') AS e2 \gset
