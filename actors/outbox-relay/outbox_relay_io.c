@@ -125,17 +125,21 @@ static void on_bulk_checked(void *arg, pr_rc_t rc, const pr_rows_t *rows, const 
     self->bulk_good = pr_rows_bool(rows, 0, 1) && pr_rows_i64(rows, 0, 0) == self->sysid;
 }
 
+/* A new connection, before it moves anything: it need not wait for the disk, and which cluster is it? */
+static bool ask_cluster(relay_t *self, pr_db_t *db, pr_db_result_fn *on_answer)
+{
+    return pr_db_query(db, PR_SQL_OUTBOX_RELAY_SET_SESSION, self->params, on_session, self) ==
+               PR_OK &&
+           pr_db_query(db, PR_SQL_OUTBOX_RELAY_CHECK_CLUSTER, self->params, on_answer, self) ==
+               PR_OK;
+}
+
 static void check_bulk(relay_t *self)
 {
     self->bulk_good = false;
-    if (!pr_db_ready(self->bulk)) {
-        return;
-    }
     pr_params_clear(self->params);
-    if (pr_db_query(self->bulk, PR_SQL_OUTBOX_RELAY_SET_SESSION, self->params, on_session, self) ==
-        PR_OK) {
-        (void)!pr_db_query(self->bulk, PR_SQL_OUTBOX_RELAY_CHECK_CLUSTER, self->params,
-                           on_bulk_checked, self);
+    if (pr_db_ready(self->bulk)) {
+        (void)!ask_cluster(self, self->bulk, on_bulk_checked);
     }
 }
 
@@ -255,12 +259,9 @@ static void peek(relay_t *self, const bool wanted[PR_RELAY_CLASSES])
 static void check_cluster(relay_t *self)
 {
     pr_params_clear(self->params);
-    if (pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_SET_SESSION, self->params, on_session, self) !=
-            PR_OK ||
-        pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_FOLLOW_TIMELINE, self->params, on_followed,
+    if (pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_FOLLOW_TIMELINE, self->params, on_followed,
                     self) != PR_OK ||
-        pr_db_query(self->db, PR_SQL_OUTBOX_RELAY_CHECK_CLUSTER, self->params, on_checked, self) !=
-            PR_OK) {
+        !ask_cluster(self, self->db, on_checked)) {
         give(self, (pr_relay_event_t){.kind = PR_RELAY_CLUSTER_UNKNOWN});
     }
 }

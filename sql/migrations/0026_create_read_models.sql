@@ -22,6 +22,33 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT jsonb_build_object('items', coalesce(to_jsonb(items), '[]'), 'next', next)
 $$;
 
+-- A list of what a cursor has, in order: rows of (id, item); without an item it is not asked for. It stops at `most` items, or when `looks` rows were
+-- looked at. key: after which the cursor begins.
+CREATE FUNCTION postrider.list_scan(c refcursor, key bigint, looks int, most int) RETURNS jsonb
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    o record;
+    items jsonb[] := ARRAY[]::jsonb[];
+    seen int := 0;
+    next bigint;
+BEGIN
+    LOOP
+        FETCH c INTO o;
+        EXIT WHEN NOT FOUND;
+        IF seen >= looks OR cardinality(items) >= most THEN
+            next := key;
+            EXIT;
+        END IF;
+        seen := seen + 1;
+        key := o.id;
+        IF o.item IS NOT NULL THEN
+            items := items || o.item;
+        END IF;
+    END LOOP;
+    CLOSE c;
+    RETURN postrider.list_json(items, next::text);
+END $$;
+
 -- Bytes as people see them: text, or {"base64"}.
 CREATE FUNCTION postrider.bytes_json(bytes bytea) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -244,52 +271,46 @@ END $$;
 
 -- payments ------------------------------------------------------------------------------------------------------
 
+-- One row of payments_list; NULL: it is not asked for.
+CREATE FUNCTION postrider.payment_listed(p postrider.payment, a jsonb) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN (a ->> 'merchant_id' IS NULL OR p.merchant_id = a ->> 'merchant_id') AND (a ->> 'channel' IS NULL OR p.channel = a ->> 'channel')
+                AND (a ->> 'state' IS NULL OR p.state = a ->> 'state')
+           THEN postrider.payment_json(p) END
+$$;
+
 -- {"merchant_id", "order_no", "channel", "state", "manual", "limit", "after"}: newest first.
 CREATE FUNCTION postrider.payments_list(who text, a jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
     SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     most CONSTANT int := postrider.arg_limit(a);
-    upto bigint := postrider.list_before(a);
+    upto CONSTANT bigint := postrider.list_before(a);
     m CONSTANT text := a ->> 'merchant_id';
     looks CONSTANT int := 20000;
     c refcursor;
-    p postrider.payment;
-    items jsonb[] := ARRAY[]::jsonb[];
-    seen int := 0;
-    next bigint;
 BEGIN
     PERFORM postrider.person_check(who, 'console.read');
     PERFORM postrider.args_check(a, 'merchant_id', 'order_no', 'channel', 'state', 'manual', 'limit', 'after');
     IF a ->> 'order_no' IS NOT NULL AND m IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'order_no is without merchant_id', HINT = 'An order number is a merchant''s; search finds it among all.';
     ELSIF a ->> 'order_no' IS NOT NULL THEN
-        OPEN c FOR SELECT x.* FROM postrider.payment AS x WHERE x.merchant_id = m AND x.order_no = a ->> 'order_no' AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.payment_listed(x, a) AS item FROM postrider.payment AS x
+        WHERE x.merchant_id = m AND x.order_no = a ->> 'order_no' AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     ELSIF (a ->> 'manual')::boolean THEN
-        OPEN c FOR SELECT x.* FROM postrider.payment AS x WHERE x.manual AND x.state = 'processing' AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.payment_listed(x, a) AS item FROM postrider.payment AS x
+        WHERE x.manual AND x.state = 'processing' AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     ELSIF a ->> 'state' IN ('created', 'processing') THEN
-        OPEN c FOR SELECT x.* FROM postrider.payment AS x WHERE x.state IN ('created', 'processing') AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.payment_listed(x, a) AS item FROM postrider.payment AS x
+        WHERE x.state IN ('created', 'processing') AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     ELSIF m IS NOT NULL AND (SELECT count(*) FROM (SELECT FROM postrider.payment AS x WHERE x.merchant_id = m LIMIT 5001) AS few) <= 5000 THEN
-        OPEN c FOR SELECT x.* FROM postrider.payment AS x WHERE x.id = ANY (ARRAY(SELECT y.id FROM postrider.payment AS y WHERE y.merchant_id = m AND y.id < upto))
+        OPEN c FOR SELECT x.id, postrider.payment_listed(x, a) AS item FROM postrider.payment AS x WHERE x.id = ANY (ARRAY(SELECT y.id FROM postrider.payment AS y WHERE y.merchant_id = m AND y.id < upto))
             ORDER BY x.id DESC LIMIT looks + 1;
     ELSE
-        OPEN c FOR SELECT x.* FROM postrider.payment AS x WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.payment_listed(x, a) AS item FROM postrider.payment AS x
+        WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     END IF;
-    LOOP
-        FETCH c INTO p;
-        EXIT WHEN NOT FOUND;
-        IF seen >= looks OR cardinality(items) >= most THEN
-            next := upto;
-            EXIT;
-        END IF;
-        seen := seen + 1;
-        upto := p.id;
-        IF (m IS NULL OR p.merchant_id = m) AND (a ->> 'channel' IS NULL OR p.channel = a ->> 'channel') AND (a ->> 'state' IS NULL OR p.state = a ->> 'state') THEN
-            items := items || postrider.payment_json(p);
-        END IF;
-    END LOOP;
-    CLOSE c;
-    RETURN postrider.list_json(items, next::text);
+    RETURN postrider.list_scan(c, upto, looks, most);
 END $$;
 
 CREATE FUNCTION postrider.webhook_json(w postrider.webhook) RETURNS jsonb
@@ -343,44 +364,34 @@ BEGIN
         'approvals', coalesce((SELECT jsonb_agg(postrider.approval_json(r) ORDER BY r.id) FROM postrider.approval AS r WHERE r.payment_id = p.id), '[]'));
 END $$;
 
+-- One row of webhooks_list; NULL: it is not asked for.
+CREATE FUNCTION postrider.webhook_listed(w postrider.webhook, a jsonb, no int) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN (a ->> 'channel' IS NULL OR w.channel_no = no) AND (a ->> 'status' IS NULL OR w.state = a ->> 'status')
+           THEN postrider.webhook_json(w) END
+$$;
+
 -- {"channel", "status", "payment_id", "limit", "after"}: newest first.
 CREATE FUNCTION postrider.webhooks_list(who text, a jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
     SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     most CONSTANT int := postrider.arg_limit(a);
-    upto bigint := postrider.list_before(a);
+    upto CONSTANT bigint := postrider.list_before(a);
     no CONSTANT int := (SELECT c.no FROM postrider.channel AS c WHERE c.id = a ->> 'channel');
     looks CONSTANT int := 10000;
     c refcursor;
-    w postrider.webhook;
-    items jsonb[] := ARRAY[]::jsonb[];
-    seen int := 0;
-    next bigint;
 BEGIN
     PERFORM postrider.person_check(who, 'console.read');
     PERFORM postrider.args_check(a, 'channel', 'status', 'payment_id', 'limit', 'after');
     IF a ->> 'payment_id' IS NOT NULL THEN
-        OPEN c FOR SELECT x.* FROM postrider.webhook AS x
+        OPEN c FOR SELECT x.id, postrider.webhook_listed(x, a, no) AS item FROM postrider.webhook AS x
         WHERE x.id = ANY (ARRAY(SELECT y.id FROM postrider.webhook AS y WHERE y.payment_id = postrider.arg_id(a, 'payment_id'))) AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     ELSE
-        OPEN c FOR SELECT x.* FROM postrider.webhook AS x WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.webhook_listed(x, a, no) AS item FROM postrider.webhook AS x
+        WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     END IF;
-    LOOP
-        FETCH c INTO w;
-        EXIT WHEN NOT FOUND;
-        IF seen >= looks OR cardinality(items) >= most THEN
-            next := upto;
-            EXIT;
-        END IF;
-        seen := seen + 1;
-        upto := w.id;
-        IF (a ->> 'channel' IS NULL OR w.channel_no = no) AND (a ->> 'status' IS NULL OR w.state = a ->> 'status') THEN
-            items := items || postrider.webhook_json(w);
-        END IF;
-    END LOOP;
-    CLOSE c;
-    RETURN postrider.list_json(items, next::text);
+    RETURN postrider.list_scan(c, upto, looks, most);
 END $$;
 
 -- {"webhook_id"}: as it came.
@@ -400,50 +411,40 @@ END $$;
 
 -- tasks ---------------------------------------------------------------------------------------------------------
 
+-- One row of tasks_list; NULL: it is not asked for.
+CREATE FUNCTION postrider.task_listed(t postrider.task, a jsonb) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN CASE coalesce(a ->> 'status', 'open') WHEN 'all' THEN true WHEN 'open' THEN t.state NOT IN ('SUCCESS', 'CLOSED') ELSE t.state = a ->> 'status' END
+                AND (a ->> 'biz_type' IS NULL OR t.biz_type = a ->> 'biz_type') AND (a ->> 'merchant_id' IS NULL OR t.merchant_id = a ->> 'merchant_id')
+                AND (a ->> 'source' IS NULL OR t.source = a ->> 'source')
+           THEN postrider.task_json(t) END
+$$;
+
 -- {"status": open (default) | all | STATE, "biz_type", "merchant_id", "order_no", "source", "limit", "after"}: newest first.
 CREATE FUNCTION postrider.tasks_list(who text, a jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
     SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     most CONSTANT int := postrider.arg_limit(a);
-    upto bigint := postrider.list_before(a);
+    upto CONSTANT bigint := postrider.list_before(a);
     wanted CONSTANT text := coalesce(a ->> 'status', 'open');
     states CONSTANT text[] := CASE WHEN wanted = 'open' THEN ARRAY['WAITING', 'PROCESSING', 'RETRY', 'MANUAL', 'FAILED'] ELSE ARRAY[wanted] END;
     looks CONSTANT int := CASE WHEN a ?| ARRAY['biz_type', 'merchant_id', 'source'] OR wanted IN ('SUCCESS', 'CLOSED') THEN 10000 ELSE most END;
     c refcursor;
-    t postrider.task;
-    items jsonb[] := ARRAY[]::jsonb[];
-    seen int := 0;
-    next bigint;
 BEGIN
     PERFORM postrider.person_check(who, 'console.read');
     PERFORM postrider.args_check(a, 'status', 'biz_type', 'merchant_id', 'order_no', 'source', 'limit', 'after');
     IF a ->> 'order_no' IS NOT NULL THEN
-        OPEN c FOR SELECT x.* FROM postrider.task AS x WHERE x.merchant_id = a ->> 'merchant_id' AND x.order_no = a ->> 'order_no' AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.task_listed(x, a) AS item FROM postrider.task AS x
+        WHERE x.merchant_id = a ->> 'merchant_id' AND x.order_no = a ->> 'order_no' AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     ELSIF wanted IN ('all', 'SUCCESS', 'CLOSED') THEN
-        OPEN c FOR SELECT x.* FROM postrider.task AS x WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.task_listed(x, a) AS item FROM postrider.task AS x WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     ELSE
-        OPEN c FOR SELECT y.* FROM unnest(states) AS s (state) CROSS JOIN LATERAL (
+        OPEN c FOR SELECT y.id, postrider.task_listed(y, a) AS item FROM unnest(states) AS s (state) CROSS JOIN LATERAL (
             SELECT x.* FROM postrider.task AS x WHERE x.state = s.state AND x.state NOT IN ('SUCCESS', 'CLOSED') AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1) AS y
         ORDER BY y.id DESC LIMIT looks + 1;
     END IF;
-    LOOP
-        FETCH c INTO t;
-        EXIT WHEN NOT FOUND;
-        IF seen >= looks OR cardinality(items) >= most THEN
-            next := upto;
-            EXIT;
-        END IF;
-        seen := seen + 1;
-        upto := t.id;
-        IF (wanted IN ('open', 'all') OR t.state = wanted) AND (wanted <> 'open' OR t.state NOT IN ('SUCCESS', 'CLOSED'))
-           AND (a ->> 'biz_type' IS NULL OR t.biz_type = a ->> 'biz_type') AND (a ->> 'merchant_id' IS NULL OR t.merchant_id = a ->> 'merchant_id')
-           AND (a ->> 'source' IS NULL OR t.source = a ->> 'source') THEN
-            items := items || postrider.task_json(t);
-        END IF;
-    END LOOP;
-    CLOSE c;
-    RETURN postrider.list_json(items, next::text);
+    RETURN postrider.list_scan(c, upto, looks, most);
 END $$;
 
 -- {"task_no"}
@@ -490,41 +491,30 @@ LANGUAGE sql STABLE SET search_path = pg_catalog AS $$
     FROM postrider.endpoints AS x WHERE x.endpoint_id = e.id
 $$;
 
+-- One row of endpoints_list; NULL: it is not asked for.
+CREATE FUNCTION postrider.endpoint_listed(e postrider.endpoint, a jsonb) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN a ->> 'state' IS NULL OR e.state = a ->> 'state' THEN postrider.endpoint_json(e) END
+$$;
+
 -- {"merchant_id", "state": active | disabled, "limit", "after"}
 CREATE FUNCTION postrider.endpoints_list(who text, a jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     most CONSTANT int := postrider.arg_limit(a);
-    after bigint := coalesce(nullif(postrider.list_before(a), 9223372036854775807), -9223372036854775808);
+    after CONSTANT bigint := coalesce(nullif(postrider.list_before(a), 9223372036854775807), -9223372036854775808);
     looks CONSTANT int := 10000;
     c refcursor;
-    e postrider.endpoint;
-    items jsonb[] := ARRAY[]::jsonb[];
-    seen int := 0;
-    next bigint;
 BEGIN
     PERFORM postrider.person_check(who, 'console.read');
     PERFORM postrider.args_check(a, 'merchant_id', 'state', 'limit', 'after');
     IF a ->> 'merchant_id' IS NOT NULL THEN
-        OPEN c FOR SELECT x.* FROM postrider.endpoint AS x WHERE x.merchant_id = a ->> 'merchant_id' AND x.id > after ORDER BY x.id LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.endpoint_listed(x, a) AS item FROM postrider.endpoint AS x
+        WHERE x.merchant_id = a ->> 'merchant_id' AND x.id > after ORDER BY x.id LIMIT looks + 1;
     ELSE
-        OPEN c FOR SELECT x.* FROM postrider.endpoint AS x WHERE x.id > after ORDER BY x.id LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.endpoint_listed(x, a) AS item FROM postrider.endpoint AS x WHERE x.id > after ORDER BY x.id LIMIT looks + 1;
     END IF;
-    LOOP
-        FETCH c INTO e;
-        EXIT WHEN NOT FOUND;
-        IF seen >= looks OR cardinality(items) >= most THEN
-            next := after;
-            EXIT;
-        END IF;
-        seen := seen + 1;
-        after := e.id;
-        IF a ->> 'state' IS NULL OR e.state = a ->> 'state' THEN
-            items := items || postrider.endpoint_json(e);
-        END IF;
-    END LOOP;
-    CLOSE c;
-    RETURN postrider.list_json(items, next::text);
+    RETURN postrider.list_scan(c, after, looks, most);
 END $$;
 
 -- {"merchant_id"}
