@@ -3266,6 +3266,18 @@ $$;
 ALTER FUNCTION postrider.endpoint_json(e postrider.endpoint) OWNER TO postrider_owner;
 
 --
+-- Name: endpoint_listed(postrider.endpoint, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.endpoint_listed(e postrider.endpoint, a jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN a ->> 'state' IS NULL OR e.state = a ->> 'state' THEN postrider.endpoint_json(e) END
+$$;
+
+ALTER FUNCTION postrider.endpoint_listed(e postrider.endpoint, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: endpoint_locked(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -3541,36 +3553,19 @@ CREATE FUNCTION postrider.endpoints_list(who text, a jsonb) RETURNS jsonb
     AS $$
 DECLARE
     most CONSTANT int := postrider.arg_limit(a);
-    after bigint := coalesce(nullif(postrider.list_before(a), 9223372036854775807), -9223372036854775808);
+    after CONSTANT bigint := coalesce(nullif(postrider.list_before(a), 9223372036854775807), -9223372036854775808);
     looks CONSTANT int := 10000;
     c refcursor;
-    e postrider.endpoint;
-    items jsonb[] := ARRAY[]::jsonb[];
-    seen int := 0;
-    next bigint;
 BEGIN
     PERFORM postrider.person_check(who, 'console.read');
     PERFORM postrider.args_check(a, 'merchant_id', 'state', 'limit', 'after');
     IF a ->> 'merchant_id' IS NOT NULL THEN
-        OPEN c FOR SELECT x.* FROM postrider.endpoint AS x WHERE x.merchant_id = a ->> 'merchant_id' AND x.id > after ORDER BY x.id LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.endpoint_listed(x, a) AS item FROM postrider.endpoint AS x
+        WHERE x.merchant_id = a ->> 'merchant_id' AND x.id > after ORDER BY x.id LIMIT looks + 1;
     ELSE
-        OPEN c FOR SELECT x.* FROM postrider.endpoint AS x WHERE x.id > after ORDER BY x.id LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.endpoint_listed(x, a) AS item FROM postrider.endpoint AS x WHERE x.id > after ORDER BY x.id LIMIT looks + 1;
     END IF;
-    LOOP
-        FETCH c INTO e;
-        EXIT WHEN NOT FOUND;
-        IF seen >= looks OR cardinality(items) >= most THEN
-            next := after;
-            EXIT;
-        END IF;
-        seen := seen + 1;
-        after := e.id;
-        IF a ->> 'state' IS NULL OR e.state = a ->> 'state' THEN
-            items := items || postrider.endpoint_json(e);
-        END IF;
-    END LOOP;
-    CLOSE c;
-    RETURN postrider.list_json(items, next::text);
+    RETURN postrider.list_scan(c, after, looks, most);
 END $$;
 
 ALTER FUNCTION postrider.endpoints_list(who text, a jsonb) OWNER TO postrider_owner;
@@ -4930,6 +4925,39 @@ CREATE FUNCTION postrider.list_json(items jsonb[], next text) RETURNS jsonb
 $$;
 
 ALTER FUNCTION postrider.list_json(items jsonb[], next text) OWNER TO postrider_owner;
+
+--
+-- Name: list_scan(refcursor, bigint, integer, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.list_scan(c refcursor, key bigint, looks integer, most integer) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    o record;
+    items jsonb[] := ARRAY[]::jsonb[];
+    seen int := 0;
+    next bigint;
+BEGIN
+    LOOP
+        FETCH c INTO o;
+        EXIT WHEN NOT FOUND;
+        IF seen >= looks OR cardinality(items) >= most THEN
+            next := key;
+            EXIT;
+        END IF;
+        seen := seen + 1;
+        key := o.id;
+        IF o.item IS NOT NULL THEN
+            items := items || o.item;
+        END IF;
+    END LOOP;
+    CLOSE c;
+    RETURN postrider.list_json(items, next::text);
+END $$;
+
+ALTER FUNCTION postrider.list_scan(c refcursor, key bigint, looks integer, most integer) OWNER TO postrider_owner;
 
 --
 -- Name: login_count(text, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -6959,6 +6987,20 @@ $$;
 ALTER FUNCTION postrider.payment_json(p postrider.payment) OWNER TO postrider_owner;
 
 --
+-- Name: payment_listed(postrider.payment, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.payment_listed(p postrider.payment, a jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN (a ->> 'merchant_id' IS NULL OR p.merchant_id = a ->> 'merchant_id') AND (a ->> 'channel' IS NULL OR p.channel = a ->> 'channel')
+                AND (a ->> 'state' IS NULL OR p.state = a ->> 'state')
+           THEN postrider.payment_json(p) END
+$$;
+
+ALTER FUNCTION postrider.payment_listed(p postrider.payment, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: payment_locked(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -7192,46 +7234,32 @@ CREATE FUNCTION postrider.payments_list(who text, a jsonb) RETURNS jsonb
     AS $$
 DECLARE
     most CONSTANT int := postrider.arg_limit(a);
-    upto bigint := postrider.list_before(a);
+    upto CONSTANT bigint := postrider.list_before(a);
     m CONSTANT text := a ->> 'merchant_id';
     looks CONSTANT int := 20000;
     c refcursor;
-    p postrider.payment;
-    items jsonb[] := ARRAY[]::jsonb[];
-    seen int := 0;
-    next bigint;
 BEGIN
     PERFORM postrider.person_check(who, 'console.read');
     PERFORM postrider.args_check(a, 'merchant_id', 'order_no', 'channel', 'state', 'manual', 'limit', 'after');
     IF a ->> 'order_no' IS NOT NULL AND m IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'order_no is without merchant_id', HINT = 'An order number is a merchant''s; search finds it among all.';
     ELSIF a ->> 'order_no' IS NOT NULL THEN
-        OPEN c FOR SELECT x.* FROM postrider.payment AS x WHERE x.merchant_id = m AND x.order_no = a ->> 'order_no' AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.payment_listed(x, a) AS item FROM postrider.payment AS x
+        WHERE x.merchant_id = m AND x.order_no = a ->> 'order_no' AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     ELSIF (a ->> 'manual')::boolean THEN
-        OPEN c FOR SELECT x.* FROM postrider.payment AS x WHERE x.manual AND x.state = 'processing' AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.payment_listed(x, a) AS item FROM postrider.payment AS x
+        WHERE x.manual AND x.state = 'processing' AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     ELSIF a ->> 'state' IN ('created', 'processing') THEN
-        OPEN c FOR SELECT x.* FROM postrider.payment AS x WHERE x.state IN ('created', 'processing') AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.payment_listed(x, a) AS item FROM postrider.payment AS x
+        WHERE x.state IN ('created', 'processing') AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     ELSIF m IS NOT NULL AND (SELECT count(*) FROM (SELECT FROM postrider.payment AS x WHERE x.merchant_id = m LIMIT 5001) AS few) <= 5000 THEN
-        OPEN c FOR SELECT x.* FROM postrider.payment AS x WHERE x.id = ANY (ARRAY(SELECT y.id FROM postrider.payment AS y WHERE y.merchant_id = m AND y.id < upto))
+        OPEN c FOR SELECT x.id, postrider.payment_listed(x, a) AS item FROM postrider.payment AS x WHERE x.id = ANY (ARRAY(SELECT y.id FROM postrider.payment AS y WHERE y.merchant_id = m AND y.id < upto))
             ORDER BY x.id DESC LIMIT looks + 1;
     ELSE
-        OPEN c FOR SELECT x.* FROM postrider.payment AS x WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.payment_listed(x, a) AS item FROM postrider.payment AS x
+        WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     END IF;
-    LOOP
-        FETCH c INTO p;
-        EXIT WHEN NOT FOUND;
-        IF seen >= looks OR cardinality(items) >= most THEN
-            next := upto;
-            EXIT;
-        END IF;
-        seen := seen + 1;
-        upto := p.id;
-        IF (m IS NULL OR p.merchant_id = m) AND (a ->> 'channel' IS NULL OR p.channel = a ->> 'channel') AND (a ->> 'state' IS NULL OR p.state = a ->> 'state') THEN
-            items := items || postrider.payment_json(p);
-        END IF;
-    END LOOP;
-    CLOSE c;
-    RETURN postrider.list_json(items, next::text);
+    RETURN postrider.list_scan(c, upto, looks, most);
 END $$;
 
 ALTER FUNCTION postrider.payments_list(who text, a jsonb) OWNER TO postrider_owner;
@@ -10082,6 +10110,21 @@ $$;
 ALTER FUNCTION postrider.task_key_of(t postrider.task) OWNER TO postrider_owner;
 
 --
+-- Name: task_listed(postrider.task, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.task_listed(t postrider.task, a jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN CASE coalesce(a ->> 'status', 'open') WHEN 'all' THEN true WHEN 'open' THEN t.state NOT IN ('SUCCESS', 'CLOSED') ELSE t.state = a ->> 'status' END
+                AND (a ->> 'biz_type' IS NULL OR t.biz_type = a ->> 'biz_type') AND (a ->> 'merchant_id' IS NULL OR t.merchant_id = a ->> 'merchant_id')
+                AND (a ->> 'source' IS NULL OR t.source = a ->> 'source')
+           THEN postrider.task_json(t) END
+$$;
+
+ALTER FUNCTION postrider.task_listed(t postrider.task, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: task_locked(text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -10726,44 +10769,25 @@ CREATE FUNCTION postrider.tasks_list(who text, a jsonb) RETURNS jsonb
     AS $$
 DECLARE
     most CONSTANT int := postrider.arg_limit(a);
-    upto bigint := postrider.list_before(a);
+    upto CONSTANT bigint := postrider.list_before(a);
     wanted CONSTANT text := coalesce(a ->> 'status', 'open');
     states CONSTANT text[] := CASE WHEN wanted = 'open' THEN ARRAY['WAITING', 'PROCESSING', 'RETRY', 'MANUAL', 'FAILED'] ELSE ARRAY[wanted] END;
     looks CONSTANT int := CASE WHEN a ?| ARRAY['biz_type', 'merchant_id', 'source'] OR wanted IN ('SUCCESS', 'CLOSED') THEN 10000 ELSE most END;
     c refcursor;
-    t postrider.task;
-    items jsonb[] := ARRAY[]::jsonb[];
-    seen int := 0;
-    next bigint;
 BEGIN
     PERFORM postrider.person_check(who, 'console.read');
     PERFORM postrider.args_check(a, 'status', 'biz_type', 'merchant_id', 'order_no', 'source', 'limit', 'after');
     IF a ->> 'order_no' IS NOT NULL THEN
-        OPEN c FOR SELECT x.* FROM postrider.task AS x WHERE x.merchant_id = a ->> 'merchant_id' AND x.order_no = a ->> 'order_no' AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.task_listed(x, a) AS item FROM postrider.task AS x
+        WHERE x.merchant_id = a ->> 'merchant_id' AND x.order_no = a ->> 'order_no' AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     ELSIF wanted IN ('all', 'SUCCESS', 'CLOSED') THEN
-        OPEN c FOR SELECT x.* FROM postrider.task AS x WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.task_listed(x, a) AS item FROM postrider.task AS x WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     ELSE
-        OPEN c FOR SELECT y.* FROM unnest(states) AS s (state) CROSS JOIN LATERAL (
+        OPEN c FOR SELECT y.id, postrider.task_listed(y, a) AS item FROM unnest(states) AS s (state) CROSS JOIN LATERAL (
             SELECT x.* FROM postrider.task AS x WHERE x.state = s.state AND x.state NOT IN ('SUCCESS', 'CLOSED') AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1) AS y
         ORDER BY y.id DESC LIMIT looks + 1;
     END IF;
-    LOOP
-        FETCH c INTO t;
-        EXIT WHEN NOT FOUND;
-        IF seen >= looks OR cardinality(items) >= most THEN
-            next := upto;
-            EXIT;
-        END IF;
-        seen := seen + 1;
-        upto := t.id;
-        IF (wanted IN ('open', 'all') OR t.state = wanted) AND (wanted <> 'open' OR t.state NOT IN ('SUCCESS', 'CLOSED'))
-           AND (a ->> 'biz_type' IS NULL OR t.biz_type = a ->> 'biz_type') AND (a ->> 'merchant_id' IS NULL OR t.merchant_id = a ->> 'merchant_id')
-           AND (a ->> 'source' IS NULL OR t.source = a ->> 'source') THEN
-            items := items || postrider.task_json(t);
-        END IF;
-    END LOOP;
-    CLOSE c;
-    RETURN postrider.list_json(items, next::text);
+    RETURN postrider.list_scan(c, upto, looks, most);
 END $$;
 
 ALTER FUNCTION postrider.tasks_list(who text, a jsonb) OWNER TO postrider_owner;
@@ -11124,6 +11148,19 @@ $$;
 ALTER FUNCTION postrider.webhook_json(w postrider.webhook) OWNER TO postrider_owner;
 
 --
+-- Name: webhook_listed(postrider.webhook, jsonb, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.webhook_listed(w postrider.webhook, a jsonb, no integer) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN (a ->> 'channel' IS NULL OR w.channel_no = no) AND (a ->> 'status' IS NULL OR w.state = a ->> 'status')
+           THEN postrider.webhook_json(w) END
+$$;
+
+ALTER FUNCTION postrider.webhook_listed(w postrider.webhook, a jsonb, no integer) OWNER TO postrider_owner;
+
+--
 -- Name: webhook_raw(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -11264,38 +11301,21 @@ CREATE FUNCTION postrider.webhooks_list(who text, a jsonb) RETURNS jsonb
     AS $$
 DECLARE
     most CONSTANT int := postrider.arg_limit(a);
-    upto bigint := postrider.list_before(a);
+    upto CONSTANT bigint := postrider.list_before(a);
     no CONSTANT int := (SELECT c.no FROM postrider.channel AS c WHERE c.id = a ->> 'channel');
     looks CONSTANT int := 10000;
     c refcursor;
-    w postrider.webhook;
-    items jsonb[] := ARRAY[]::jsonb[];
-    seen int := 0;
-    next bigint;
 BEGIN
     PERFORM postrider.person_check(who, 'console.read');
     PERFORM postrider.args_check(a, 'channel', 'status', 'payment_id', 'limit', 'after');
     IF a ->> 'payment_id' IS NOT NULL THEN
-        OPEN c FOR SELECT x.* FROM postrider.webhook AS x
+        OPEN c FOR SELECT x.id, postrider.webhook_listed(x, a, no) AS item FROM postrider.webhook AS x
         WHERE x.id = ANY (ARRAY(SELECT y.id FROM postrider.webhook AS y WHERE y.payment_id = postrider.arg_id(a, 'payment_id'))) AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     ELSE
-        OPEN c FOR SELECT x.* FROM postrider.webhook AS x WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        OPEN c FOR SELECT x.id, postrider.webhook_listed(x, a, no) AS item FROM postrider.webhook AS x
+        WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     END IF;
-    LOOP
-        FETCH c INTO w;
-        EXIT WHEN NOT FOUND;
-        IF seen >= looks OR cardinality(items) >= most THEN
-            next := upto;
-            EXIT;
-        END IF;
-        seen := seen + 1;
-        upto := w.id;
-        IF (a ->> 'channel' IS NULL OR w.channel_no = no) AND (a ->> 'status' IS NULL OR w.state = a ->> 'status') THEN
-            items := items || postrider.webhook_json(w);
-        END IF;
-    END LOOP;
-    CLOSE c;
-    RETURN postrider.list_json(items, next::text);
+    RETURN postrider.list_scan(c, upto, looks, most);
 END $$;
 
 ALTER FUNCTION postrider.webhooks_list(who text, a jsonb) OWNER TO postrider_owner;
@@ -15472,6 +15492,12 @@ GRANT SELECT(tx) ON TABLE postrider.endpoint TO postrider_breaker;
 REVOKE ALL ON FUNCTION postrider.endpoint_json(e postrider.endpoint) FROM PUBLIC;
 
 --
+-- Name: FUNCTION endpoint_listed(e postrider.endpoint, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.endpoint_listed(e postrider.endpoint, a jsonb) FROM PUBLIC;
+
+--
 -- Name: FUNCTION endpoint_locked(id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -15813,6 +15839,12 @@ REVOKE ALL ON FUNCTION postrider.list_before(a jsonb) FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION postrider.list_json(items jsonb[], next text) FROM PUBLIC;
+
+--
+-- Name: FUNCTION list_scan(c refcursor, key bigint, looks integer, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.list_scan(c refcursor, key bigint, looks integer, most integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION login_count(key text, most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -16361,6 +16393,12 @@ REVOKE ALL ON FUNCTION postrider.payment_insert(c postrider.channel, merchant_id
 --
 
 REVOKE ALL ON FUNCTION postrider.payment_json(p postrider.payment) FROM PUBLIC;
+
+--
+-- Name: FUNCTION payment_listed(p postrider.payment, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.payment_listed(p postrider.payment, a jsonb) FROM PUBLIC;
 
 --
 -- Name: FUNCTION payment_locked(id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -17052,6 +17090,12 @@ REVOKE ALL ON FUNCTION postrider.task_json(t postrider.task) FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.task_key_of(t postrider.task) FROM PUBLIC;
 
 --
+-- Name: FUNCTION task_listed(t postrider.task, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.task_listed(t postrider.task, a jsonb) FROM PUBLIC;
+
+--
 -- Name: FUNCTION task_locked(task_no text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -17273,6 +17317,12 @@ REVOKE ALL ON FUNCTION postrider.webhook_items(channel_no integer, webhook_id bi
 --
 
 REVOKE ALL ON FUNCTION postrider.webhook_json(w postrider.webhook) FROM PUBLIC;
+
+--
+-- Name: FUNCTION webhook_listed(w postrider.webhook, a jsonb, no integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.webhook_listed(w postrider.webhook, a jsonb, no integer) FROM PUBLIC;
 
 --
 -- Name: FUNCTION webhook_raw(webhook_id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner

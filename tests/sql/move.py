@@ -7,11 +7,12 @@ would be skipped: counted beside it, so that the test is known to be hard enough
 import threading
 
 from pg import Session, actor_url, blocked, finish, is_, ok, statement, until
+from plan import ACTOR
 
 admin = Session()
 admin.run("SELECT t.merchant('m1')")
 sysid = admin.value("SELECT system_identifier FROM pg_control_system()")
-RELAY = "-c role=postrider_relay -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
+RELAY = "-c role=postrider_relay " + ACTOR
 ENQUEUE = "SELECT postrider.enqueue_notification('m1', '%s', 'a.b', '{}', priority => 1);"
 stop = threading.Event()
 moves = [0, 0]
