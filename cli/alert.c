@@ -15,7 +15,7 @@
 /* clang-format off */
 static const pr_arg_t list_options[] = {
     {"all", PR_ARG_FLAG, NULL, "resolved ones too", 0, 0},
-    {"limit", PR_ARG_INT, "N", "at most so many (default 100)", 1, 100000},
+    PR_ARG_LIMIT(100000),
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t test_options[] = {

@@ -13,18 +13,17 @@ static const pr_arg_t list_options[] = {
     {"state", PR_ARG_CHOICE, "open|executed|rejected|withdrawn|expired|stale|all", "in which state (default open)", 0, 0},
     {"action", PR_ARG_TEXT, "ACTION", "only payment.refund, payment.decide ...", 0, 0},
     {"asked-by", PR_ARG_TEXT, "NAME", "only this operator's", 0, 0},
-    {"limit", PR_ARG_INT, "N", "at most so many (default 50)", 1, 200},
-    {"after", PR_ARG_TEXT, "CURSOR", "go on there", 0, 0},
+    PR_ARG_PAGE,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t decide_options[] = {
-    {"reason", PR_ARG_TEXT, "TEXT", "why (needed)", 0, 0},
+    PR_ARG_REASON_NEEDED,
     {"hash", PR_ARG_TEXT, "HEX", "content_hash of what you have seen: `approval show` prints it (needed to approve)", 0, 0},
     PR_DOOR_PASSWORD_OPTION,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t withdraw_options[] = {
-    {"reason", PR_ARG_TEXT, "TEXT", "why (needed)", 0, 0},
+    PR_ARG_REASON_NEEDED,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 /* clang-format on */

@@ -39,6 +39,18 @@ typedef struct {
     double min, max;  /* of numbers and durations (ms); both 0 = unbounded */
 } pr_arg_t;
 
+/* Rows that many tables have. */
+/* clang-format off */
+#define PR_ARG_OF_MERCHANT {"merchant", PR_ARG_TEXT, "ID", "only this merchant's", 0, 0}
+#define PR_ARG_OF_CHANNEL {"channel", PR_ARG_TEXT, "ID", "only this channel's", 0, 0}
+#define PR_ARG_LIMIT(most) {"limit", PR_ARG_INT, "N", "at most so many (default 100)", 1, (most)}
+#define PR_ARG_PAGE \
+    {"limit", PR_ARG_INT, "N", "at most so many (default 50)", 1, 200}, \
+    {"after", PR_ARG_TEXT, "CURSOR", "go on there", 0, 0}
+#define PR_ARG_REASON {"reason", PR_ARG_TEXT, "TEXT", "why, for the audit", 0, 0}
+#define PR_ARG_REASON_NEEDED {"reason", PR_ARG_TEXT, "TEXT", "why, for the audit (needed)", 0, 0}
+/* clang-format on */
+
 typedef struct {
     const char *usage;       /* "merchant add ID --url URL [OPTION...]" */
     const char *about;       /* one or two sentences */

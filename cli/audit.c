@@ -24,8 +24,7 @@ static const pr_arg_t list_options[] = {
     {"subject", PR_ARG_TEXT, "TEXT", "only about this", 0, 0},
     {"merchant-id", PR_ARG_TEXT, "ID", "only about an order of this merchant's (with --order-no)", 0, 0},
     {"order-no", PR_ARG_TEXT, "TEXT", "only about this order", 0, 0},
-    {"limit", PR_ARG_INT, "N", "at most so many (default 50)", 1, 200},
-    {"after", PR_ARG_TEXT, "CURSOR", "go on there", 0, 0},
+    PR_ARG_PAGE,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t verify_options[] = {

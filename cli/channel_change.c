@@ -25,7 +25,7 @@ static const pr_arg_t set_options[] = {
     PR_CHANNEL_OPTIONS,
     {"no-exponents", PR_ARG_FLAG, NULL, "ISO 4217 for every currency", 0, 0},
     {"remove-param", PR_ARG_REPEATED, "NAME", "forget an optional parameter", 0, 0},
-    {"reason", PR_ARG_TEXT, "TEXT", "why, for the audit", 0, 0},
+    PR_ARG_REASON,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t list_options[] = {
@@ -33,12 +33,12 @@ static const pr_arg_t list_options[] = {
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t pause_options[] = {
-    {"reason", PR_ARG_TEXT, "TEXT", "why, for the audit (needed)", 0, 0},
+    PR_ARG_REASON_NEEDED,
     {"maintenance", PR_ARG_FLAG, NULL, "the gateway rests: shown so", 0, 0},
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t resume_options[] = {
-    {"reason", PR_ARG_TEXT, "TEXT", "why, for the audit (needed)", 0, 0},
+    PR_ARG_REASON_NEEDED,
     {"tested", PR_ARG_TEXT, "TEXT", "instead of the test call of a stopped channel: how you tried the credential yourself", 0, 0},
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };

@@ -23,7 +23,7 @@
 
 /* clang-format off */
 #define FILTER_OPTIONS \
-    {"merchant", PR_ARG_TEXT, "ID", "only this merchant's", 0, 0}, \
+    PR_ARG_OF_MERCHANT, \
     {"endpoint", PR_ARG_TEXT, "ID|MERCHANT/NAME", "only this endpoint's", 0, 0}, \
     {"order", PR_ARG_TEXT, "ORDER_NO", "only this order's", 0, 0}, \
     {"died-of", PR_ARG_CHOICE, "retries_exhausted|expired|rejected", "only those that died of this", 0, 0}
@@ -31,7 +31,7 @@
 static const pr_arg_t list_options[] = {
     FILTER_OPTIONS,
     {"state", PR_ARG_CHOICE, "open|redriven|closed|all", "in which state (default open)", 0, 0},
-    {"limit", PR_ARG_INT, "N", "at most so many (default 100)", 1, 100000},
+    PR_ARG_LIMIT(100000),
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t redrive_options[] = {
@@ -42,7 +42,7 @@ static const pr_arg_t redrive_options[] = {
     {"all", PR_ARG_FLAG, NULL, "all open ones", 0, 0},
     {"rate", PR_ARG_REAL, "N", "so many per second; the dead-letter actor feeds them, also after this command has ended", 0.001, 1000000},
     {"dry-run", PR_ARG_FLAG, NULL, "only count", 0, 0},
-    {"reason", PR_ARG_TEXT, "TEXT", "why, for the audit", 0, 0},
+    PR_ARG_REASON,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t close_options[] = {

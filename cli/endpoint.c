@@ -28,12 +28,12 @@ const pr_column_t pr_endpoint_columns[] = {
     {NULL, PR_COLUMN_NONE, false},
 };
 static const pr_arg_t list_options[] = {
-    {"merchant", PR_ARG_TEXT, "ID", "only this merchant's", 0, 0},
+    PR_ARG_OF_MERCHANT,
     {"state", PR_ARG_CHOICE, "active|disabled", "only those in this state", 0, 0},
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t reason_options[] = {
-    {"reason", PR_ARG_TEXT, "TEXT", "why, for the audit (needed)", 0, 0},
+    PR_ARG_REASON_NEEDED,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 /* clang-format on */

@@ -27,7 +27,7 @@ static const pr_arg_t create_options[] = {
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t revoke_options[] = {
-    {"reason", PR_ARG_TEXT, "TEXT", "why, for the audit (needed)", 0, 0},
+    PR_ARG_REASON_NEEDED,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t list_options[] = {

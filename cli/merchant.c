@@ -37,7 +37,7 @@ static const pr_arg_t set_options[] = {
     {"email", PR_ARG_TEXT, "ADDRESS", "whom to write to; \"\" removes it", 0, 0},
     {"endpoint", PR_ARG_TEXT, "NAME", "whose settings follow (default \"default\")", 0, 0},
     {"url", PR_ARG_TEXT, "URL", "where notifications go", 0, 0},
-    {"reason", PR_ARG_TEXT, "TEXT", "why, for the audit", 0, 0},
+    PR_ARG_REASON,
     PR_ENDPOINT_OPTIONS,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
@@ -50,7 +50,7 @@ static const pr_arg_t rotate_options[] = {
     {"endpoint", PR_ARG_TEXT, "NAME", "whose secret (default \"default\")", 0, 0},
     {"secret", PR_ARG_TEXT, "FILE", "file with the new secret, - for standard input; without it one is made and shown once", 0, 0},
     {"overlap", PR_ARG_DURATION, "D", "how long both count (default 24h); 0: the old one ends now", 0, 90 * DAY_MS},
-    {"reason", PR_ARG_TEXT, "TEXT", "why, for the audit", 0, 0},
+    PR_ARG_REASON,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t test_options[] = {

@@ -30,7 +30,7 @@ static const pr_arg_t add_options[] = {
 };
 static const pr_arg_t set_options[] = {
     {"role", PR_ARG_CHOICE, ROLES, "what he may from now on (needed)", 0, 0},
-    {"reason", PR_ARG_TEXT, "TEXT", "why (needed)", 0, 0},
+    PR_ARG_REASON_NEEDED,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t password_options[] = {
@@ -38,7 +38,7 @@ static const pr_arg_t password_options[] = {
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t reason_options[] = {
-    {"reason", PR_ARG_TEXT, "TEXT", "why (needed)", 0, 0},
+    PR_ARG_REASON_NEEDED,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t token_options[] = {

@@ -38,12 +38,12 @@ static const pr_arg_t track_options[] = {
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t list_options[] = {
-    {"merchant", PR_ARG_TEXT, "ID", "only this merchant's", 0, 0},
+    PR_ARG_OF_MERCHANT,
     {"order", PR_ARG_TEXT, "ORDER_NO", "only this order's", 0, 0},
-    {"channel", PR_ARG_TEXT, "ID", "only this channel's", 0, 0},
+    PR_ARG_OF_CHANNEL,
     {"status", PR_ARG_TEXT, "WORD", "only with this status: processing, succeeded ...", 0, 0},
     {"manual", PR_ARG_FLAG, NULL, "only those that a person has", 0, 0},
-    {"limit", PR_ARG_INT, "N", "at most so many (default 100)", 1, 100000},
+    PR_ARG_LIMIT(100000),
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t refund_options[] = {
@@ -53,11 +53,11 @@ static const pr_arg_t refund_options[] = {
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t cancel_options[] = {
-    {"reason", PR_ARG_TEXT, "TEXT", "why (needed)", 0, 0},
+    PR_ARG_REASON_NEEDED,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t poll_options[] = {
-    {"reason", PR_ARG_TEXT, "TEXT", "why, for the audit", 0, 0},
+    PR_ARG_REASON,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t report_options[] = {

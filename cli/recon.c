@@ -16,43 +16,43 @@
 
 /* clang-format off */
 static const pr_arg_t list_options[] = {
-    {"channel", PR_ARG_TEXT, "ID", "only this channel's", 0, 0},
+    PR_ARG_OF_CHANNEL,
     {"status", PR_ARG_CHOICE, "imported|held|matched|replaced|closed", "only in this state", 0, 0},
     {"before", PR_ARG_INT, "FILE", "older than this one: the next page", 1, 0},
-    {"limit", PR_ARG_INT, "N", "at most so many (default 100)", 1, 1000},
+    PR_ARG_LIMIT(1000),
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t difference_options[] = {
-    {"channel", PR_ARG_TEXT, "ID", "only this channel's", 0, 0},
+    PR_ARG_OF_CHANNEL,
     {"class", PR_ARG_CHOICE, "missing_here|unpaid_here|missing_there|state|amount|duplicate|not_delivered", "only of this class", 0, 0},
     {"status", PR_ARG_CHOICE, "open|explained|repaired|closed|all", "in which state (default open)", 0, 0},
-    {"merchant", PR_ARG_TEXT, "ID", "only this merchant's", 0, 0},
+    PR_ARG_OF_MERCHANT,
     {"order", PR_ARG_TEXT, "ORDER_NO", "only of this order", 0, 0},
     {"file", PR_ARG_INT, "FILE", "only of this statement", 1, 0},
     {"before", PR_ARG_INT, "DIFFERENCE", "older than this one: the next page", 1, 0},
-    {"limit", PR_ARG_INT, "N", "at most so many (default 100)", 1, 1000},
+    PR_ARG_LIMIT(1000),
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t rows_options[] = {
     {"file", PR_ARG_INT, "FILE", "only of this statement", 1, 0},
     {"all", PR_ARG_FLAG, NULL, "those that are closed, too", 0, 0},
     {"before", PR_ARG_INT, "ROW", "older than this one: the next page", 1, 0},
-    {"limit", PR_ARG_INT, "N", "at most so many (default 100)", 1, 1000},
+    PR_ARG_LIMIT(1000),
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t pool_options[] = {
-    {"channel", PR_ARG_TEXT, "ID", "only this channel's", 0, 0},
-    {"limit", PR_ARG_INT, "N", "at most so many (default 100)", 1, 1000},
+    PR_ARG_OF_CHANNEL,
+    PR_ARG_LIMIT(1000),
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t due_options[] = {
-    {"channel", PR_ARG_TEXT, "ID", "only this channel's", 0, 0},
+    PR_ARG_OF_CHANNEL,
     {"all", PR_ARG_FLAG, NULL, "those that have come, too", 0, 0},
-    {"limit", PR_ARG_INT, "N", "at most so many (default 100)", 1, 1000},
+    PR_ARG_LIMIT(1000),
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t reason_options[] = {
-    {"reason", PR_ARG_TEXT, "TEXT", "why: it is written down (needed)", 0, 0},
+    PR_ARG_REASON_NEEDED,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_column_t file_columns[] = {

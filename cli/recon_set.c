@@ -24,13 +24,13 @@ static const pr_arg_t set_options[] = {
     {"pool-age", PR_ARG_DURATION, "DURATION", "younger than this at the day's edge is no difference yet (default 2h)", 0, 7 * DAY_MS},
     {"tolerance", PR_ARG_TEXT, "JSON", "minor units by which amounts may differ: {\"CNY\": 1} (default {})", 0, 0},
     {"max-differences", PR_ARG_INT, "N", "more in one statement, and a person looks first (default 1000)", 1, 1000000},
-    {"reason", PR_ARG_TEXT, "TEXT", "why, for the audit", 0, 0},
+    PR_ARG_REASON,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t delivery_options[] = {
     {"grace", PR_ARG_DURATION, "DURATION", "how long after the payment the goods are out at the latest", 0, 90 * DAY_MS},
     {"off", PR_ARG_FLAG, NULL, "it reports no deliveries", 0, 0},
-    {"reason", PR_ARG_TEXT, "TEXT", "why, for the audit", 0, 0},
+    PR_ARG_REASON,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 /* clang-format on */

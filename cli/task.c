@@ -14,9 +14,9 @@
 static const pr_arg_t list_options[] = {
     {"status", PR_ARG_CHOICE, "open|WAITING|PROCESSING|RETRY|MANUAL|FAILED|SUCCESS|CLOSED|all", "in which state (default open)", 0, 0},
     {"kind", PR_ARG_TEXT, "BIZ_TYPE", "only of this kind: payment_review, refund_review ...", 0, 0},
-    {"merchant", PR_ARG_TEXT, "ID", "only this merchant's", 0, 0},
+    PR_ARG_OF_MERCHANT,
     {"payment", PR_ARG_TEXT, "PAYMENT_ID", "only about this payment", 0, 0},
-    {"limit", PR_ARG_INT, "N", "at most so many (default 100)", 1, 100000},
+    PR_ARG_LIMIT(100000),
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t resolve_options[] = {

@@ -12,14 +12,14 @@
 
 /* clang-format off */
 static const pr_arg_t list_options[] = {
-    {"channel", PR_ARG_TEXT, "ID", "only this channel's", 0, 0},
+    PR_ARG_OF_CHANNEL,
     {"status", PR_ARG_CHOICE, "refused|verified|applied|ignored|orphan|failed|task", "only in this state", 0, 0},
     {"payment", PR_ARG_TEXT, "PAYMENT_ID", "only about this payment", 0, 0},
-    {"limit", PR_ARG_INT, "N", "at most so many (default 100)", 1, 100000},
+    PR_ARG_LIMIT(100000),
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t redrive_options[] = {
-    {"reason", PR_ARG_TEXT, "TEXT", "why, for the audit", 0, 0},
+    PR_ARG_REASON,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_column_t columns[] = {

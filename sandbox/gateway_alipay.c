@@ -65,17 +65,6 @@ static pr_gate_result_t read_bill(pr_gate_call_t *call, const json_t *business)
                : PR_GATE_BAD_REQUEST;
 }
 
-/* The link is the credential. */
-static pr_gate_result_t read_file(pr_gate_call_t *call)
-{
-    char token[256] = "";
-    (void)pr_gate_query_text(call->query, "token", token, sizeof(token));
-    call->operation = PR_GATE_STATEMENT_FILE;
-    return pr_gate_link_open(call, pr_bytes_text(token), ZONE_MIN, LINK_MAX_AGE_S)
-               ? PR_GATE_OK
-               : PR_GATE_BAD_CREDENTIAL;
-}
-
 static pr_gate_result_t read_business(pr_gate_call_t *call, const json_t *business)
 {
     const char *number = pr_gate_text(business, "out_trade_no");
@@ -113,7 +102,9 @@ static pr_gate_result_t read(pr_gate_call_t *call)
 {
     json_error_t why;
     if (pr_gate_is(call->method, "GET") && pr_gate_is(call->path, "/alipay/bill")) {
-        return read_file(call);
+        return pr_gate_link_open(call, ZONE_MIN, LINK_MAX_AGE_S)
+                   ? PR_GATE_OK
+                   : PR_GATE_BAD_CREDENTIAL; /* the link is the credential */
     }
     if (!pr_gate_is(call->method, "POST") || !pr_gate_read_form(call)) {
         return PR_GATE_BAD_REQUEST;

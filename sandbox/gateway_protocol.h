@@ -232,9 +232,9 @@ bool pr_gate_day_set(pr_gate_day_t *self, const char *kind, const char *date, in
 /* A link of the sandbox's own address, as this request named it, that ends in a token for
  * call->day. */
 void pr_gate_link(const pr_gate_call_t *call, const char *path, char *out, size_t size);
-/* Opens the token of a link: sets call->day, and call->account when nobody has yet. False:
- * forged, of another account, or older than max_age_s. */
-bool pr_gate_link_open(pr_gate_call_t *call, pr_bytes_t token, int zone_min, int64_t max_age_s);
+/* Opens such a link's token: PR_GATE_STATEMENT_FILE of call->day, and call->account when nobody
+ * has yet. False: forged, of another account, or older than max_age_s. */
+bool pr_gate_link_open(pr_gate_call_t *call, int zone_min, int64_t max_age_s);
 /* An amount in major units, with its sign; or, where that was planted, what nobody can read. */
 #define PR_GATE_ROW_MONEY_MAX (PR_MONEY_TEXT_MAX + 2)
 const char *pr_gate_row_money(const pr_gate_row_t *row, int64_t minor,

@@ -296,12 +296,14 @@ static pr_gate_account_t *account_numbered(const pr_gate_call_t *call, const cha
     return NULL;
 }
 
-bool pr_gate_link_open(pr_gate_call_t *call, pr_bytes_t token, int zone_min, int64_t max_age_s)
+bool pr_gate_link_open(pr_gate_call_t *call, int zone_min, int64_t max_age_s)
 {
     char claim[256], copy[256], digits[65];
     char *parts[4] = {copy}, *seal;
     int64_t made_s;
-    if (!pr_gate_copy(claim, sizeof(claim), token) || !(seal = strrchr(claim, '.'))) {
+    call->operation = PR_GATE_STATEMENT_FILE;
+    if (!pr_gate_query_text(call->query, "token", claim, sizeof(claim)) ||
+        !(seal = strrchr(claim, '.'))) {
         return false;
     }
     *seal++ = '\0';

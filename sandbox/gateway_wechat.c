@@ -131,16 +131,6 @@ static pr_gate_result_t read_bill(pr_gate_call_t *call, const char *kind, const 
                : PR_GATE_BAD_REQUEST;
 }
 
-static pr_gate_result_t read_file(pr_gate_call_t *call)
-{
-    char token[256] = "";
-    (void)pr_gate_query_text(call->query, "token", token, sizeof(token));
-    call->operation = PR_GATE_STATEMENT_FILE;
-    return pr_gate_link_open(call, pr_bytes_text(token), ZONE_MIN, LINK_MAX_AGE_S)
-               ? PR_GATE_OK
-               : PR_GATE_BAD_REQUEST;
-}
-
 static pr_gate_result_t read(pr_gate_call_t *call)
 {
     pr_bytes_t number;
@@ -162,7 +152,7 @@ static pr_gate_result_t read(pr_gate_call_t *call)
         return read_bill(call, "funds", "account_type", "BASIC");
     }
     if (get && pr_gate_is(call->path, "/v3/billdownload/file")) {
-        return read_file(call);
+        return pr_gate_link_open(call, ZONE_MIN, LINK_MAX_AGE_S) ? PR_GATE_OK : PR_GATE_BAD_REQUEST;
     }
     call->operation = PR_GATE_QUERY;
     if (post && pr_gate_between(call->path, BY_NUMBER, "/close", &number)) {

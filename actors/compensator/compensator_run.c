@@ -58,7 +58,7 @@ static void add_evidence(json_t *result, const pr_evidence_t *evidence,
 {
     pr_buffer_t text;
     pr_buffer_init(&text, PR_EVIDENCE_JSON_MAX_BYTES);
-    pr_evidence_call_t call = {.transport = pr_exchange_transport(response),
+    pr_evidence_call_t call = {.transport = pr_http_transport(response),
                                .http_status = (uint32_t)response->code,
                                .error = pr_http_error_name(response->error),
                                .duration_ms = response->duration_ms};

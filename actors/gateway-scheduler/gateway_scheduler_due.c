@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "gateway/profile.h"
 
 #include <string.h>
 
@@ -52,14 +53,6 @@ static void session_param(io_t *io)
     pr_params_add_uuid(io->params, io->session);
 }
 
-static pr_operation_t operation_of(const char *name)
-{
-    for (pr_operation_t o = PR_OPERATION_TOKEN; o < PR_OPERATIONS; o++)
-        if (strcmp(pr_operation_name(o), name) == 0)
-            return o;
-    return PR_OPERATION_NONE;
-}
-
 /* ---- looking ---- */
 
 enum { DUE_CALL, DUE_CHANNEL, DUE_CLASS, DUE_OPERATION, DUE_IN_MS, DUE_PRIORITY };
@@ -88,7 +81,7 @@ static void take_due(io_t *io, const pr_rows_t *rows, int most)
                               .channel_no = no,
                               .class_no =
                                   class_no == PR_CALLS_MONEY ? PR_CALLS_MONEY : PR_CALLS_QUERY,
-                              .operation = operation_of(pr_rows_text(rows, n, DUE_OPERATION)),
+                              .operation = pr_operation_find(pr_rows_text(rows, n, DUE_OPERATION)),
                               .backlog = priority > 0};
         (void)pr_calls_add(io->calls, &row);
         if (same == most)
@@ -216,7 +209,7 @@ static payload_t *payload_new(const pr_rows_t *rows, int n)
     postrider__v1__call_subject__init(&payload->subject);
     payload->subject.payment_id = pr_rows_i64(rows, n, OUT_PAYMENT);
     payload->subject.refund_id = pr_rows_i64(rows, n, OUT_REFUND);
-    payload->subject.operation = operation_of(pr_rows_text(rows, n, OUT_OPERATION));
+    payload->subject.operation = pr_operation_find(pr_rows_text(rows, n, OUT_OPERATION));
     payload->channel_no = channel_no(pr_rows_text(rows, n, OUT_CHANNEL));
     payload->try_number = (uint32_t)pr_rows_i32(rows, n, OUT_ATTEMPT);
     return payload;
@@ -230,7 +223,7 @@ static pr_calls_facts_t facts_of(const io_t *io, const pr_rows_t *rows, int n)
                   .attempt = (uint32_t)pr_rows_i32(rows, n, OUT_ATTEMPT)},
         .subject = {.payment_id = pr_rows_i64(rows, n, OUT_PAYMENT),
                     .refund_id = pr_rows_i64(rows, n, OUT_REFUND),
-                    .operation = operation_of(pr_rows_text(rows, n, OUT_OPERATION))},
+                    .operation = pr_operation_find(pr_rows_text(rows, n, OUT_OPERATION))},
         .lease_ms = io->lease_ms,
         .failures = (uint32_t)pr_rows_i32(rows, n, OUT_FAILURES),
         .payment = {.age_ms = pr_rows_i64(rows, n, OUT_AGE_MS),
@@ -337,7 +330,7 @@ static void on_orphaned(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_e
                       .attempt = (uint32_t)pr_rows_i32(rows, n, ORPHAN_ATTEMPT)},
             .subject = {.payment_id = pr_rows_i64(rows, n, ORPHAN_PAYMENT),
                         .refund_id = pr_rows_i64(rows, n, ORPHAN_REFUND),
-                        .operation = operation_of(pr_rows_text(rows, n, ORPHAN_OPERATION))},
+                        .operation = pr_operation_find(pr_rows_text(rows, n, ORPHAN_OPERATION))},
             .lease_ms = io->timeout_ms + START_MS - pr_rows_i64(rows, n, ORPHAN_AGE_MS),
             .payment = {.expires_ms = INT64_MAX / 4},
         };

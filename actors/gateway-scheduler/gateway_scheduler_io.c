@@ -167,11 +167,8 @@ static pr_rc_t start(pr_actor_t *actor, void **io_out, pr_error_t *error)
         .pause_most_ms = PAUSE_MOST_MS,
     };
     io->calls = pr_calls_new(&calls, pr_random_u64());
-    pr_work_desk_options_t desk = {.actor = actor,
-                                   .socket = "calls",
-                                   .on_outcome = jobs_on_outcome,
-                                   .on_held = jobs_on_held,
-                                   .arg = io};
+    pr_work_desk_options_t desk = {
+        .actor = actor, .socket = "calls", .on_outcome = jobs_on_outcome, .arg = io};
     pr_rc_t rc = pr_work_desk_new(&desk, &io->desk, error);
     if (rc != PR_OK)
         return rc;

@@ -151,8 +151,6 @@ int64_t apply_deadline_ms(const io_t *io);
 /* gateway_scheduler_jobs.c */
 void jobs_send(io_t *io);
 void jobs_on_outcome(void *arg, int link, const Postrider__V1__Outcome *outcome);
-void jobs_on_held(void *arg, const char *worker_id, Postrider__V1__HeldJob *const *held,
-                  size_t count);
 
 /* gateway_scheduler_io.c */
 void io_actions(io_t *io);

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "gateway/profile.h"
 
 #include <jansson.h>
 
@@ -107,37 +108,26 @@ void jobs_send(io_t *io)
 
 /* ---- back ---- */
 
-static pr_status_t status_of(const char *name)
+static const char *word(const json_t *evidence, const char *key)
 {
-    for (pr_status_t s = PR_STATUS_PENDING; name && s < PR_STATUSES; s++)
-        if (strcmp(pr_status_name(s), name) == 0)
-            return s;
-    return PR_STATUS_UNKNOWN;
-}
-
-static pr_action_t action_of(const char *name)
-{
-    for (pr_action_t a = PR_ACTION_RETRY; name && a < PR_ACTIONS; a++)
-        if (strcmp(pr_action_name(a), name) == 0)
-            return a;
-    return PR_ACTION_NONE;
+    const char *text = json_string_value(json_object_get(evidence, key));
+    return text ? text : "";
 }
 
 /* As far as the step wants to know. Evidence that is none says nothing: a question must come first. */
 static void read_evidence(const json_t *evidence, pr_calls_outcome_t *said)
 {
-    const char *transport = json_string_value(json_object_get(evidence, "transport"));
-    const char *reason = json_string_value(json_object_get(evidence, "reason"));
     const json_t *retry_after = json_object_get(evidence, "retry_after_ms");
     int64_t http_status = json_integer_value(json_object_get(evidence, "http_status"));
-    said->status = status_of(json_string_value(json_object_get(evidence, "status")));
-    said->action = action_of(json_string_value(json_object_get(evidence, "action")));
+    pr_status_t status = pr_status_find(word(evidence, "status"));
+    said->status = status != PR_STATUS_NONE ? status : PR_STATUS_UNKNOWN;
+    said->action = pr_action_find(word(evidence, "action"));
     if (json_is_integer(retry_after) && json_integer_value(retry_after) >= 0)
         said->retry_after_ms = json_integer_value(retry_after);
     /* BACK_OFF alone is about this call: an answer that came to nothing stops nobody else's. */
-    said->throttled = http_status == 429 || (reason && strcmp(reason, "rate_limited") == 0);
+    said->throttled = http_status == 429 || strcmp(word(evidence, "reason"), "rate_limited") == 0;
     said->failed =
-        said->throttled || !transport || strcmp(transport, "ok") != 0 || http_status >= 500;
+        said->throttled || strcmp(word(evidence, "transport"), "ok") != 0 || http_status >= 500;
 }
 
 static const char no_evidence[] =
@@ -188,14 +178,4 @@ void jobs_on_outcome(void *arg, int link, const Postrider__V1__Outcome *from)
                        from->error);
     pr_calls_outcome(io->calls, &token, &said, pr_random_u64(), outcome_new(link, from, evidence),
                      io->now_ms);
-}
-
-/* A lease, not a worker's silence, says when a call is given up: nothing to do here. */
-void jobs_on_held(void *arg, const char *worker_id, Postrider__V1__HeldJob *const *held,
-                  size_t count)
-{
-    (void)arg;
-    (void)worker_id;
-    (void)held;
-    (void)count;
 }

@@ -165,21 +165,6 @@ static void write_headers(pr_call_t *self, header_lines_t *index)
     }
 }
 
-static pr_transport_t transport_of(const pr_http_response_t *response)
-{
-    switch (response->error) {
-    case PR_HTTP_OK:
-        return response->truncated ? PR_TRANSPORT_TOO_LARGE : PR_TRANSPORT_OK;
-    case PR_HTTP_PROXY:
-        return PR_TRANSPORT_PROXY;
-    case PR_HTTP_ADDRESS_REFUSED:
-        return PR_TRANSPORT_FORBIDDEN_ADDRESS;
-    default:
-        return pr_http_error_fault(response->error) == PR_HTTP_FAULT_OWN ? PR_TRANSPORT_BAD_CONFIG
-                                                                         : PR_TRANSPORT_RESET;
-    }
-}
-
 static void keep_excerpt(pr_call_t *self, pr_bytes_t body)
 {
     size_t keep = self->shared->keep_bytes;
@@ -197,7 +182,7 @@ static void on_response(void *arg, const pr_http_response_t *response, int64_t n
     self->http_code = (uint32_t)response->code;
     self->duration_ms = response->duration_ms;
     pr_verdict_t verdict =
-        pr_judge(&self->rule, transport_of(response), self->http_code, asked, response->body);
+        pr_judge(&self->rule, pr_http_transport(response), self->http_code, asked, response->body);
     if (asked && verdict.outcome == PR_OUTCOME_THROTTLED)
         self->retry_after_ms = (uint64_t)wait_ms;
     keep_excerpt(self, response->body);

@@ -137,15 +137,7 @@ static void on_message(link_t *link, const Postrider__V1__Envelope *envelope)
             to->on_outcome(to->arg, (int)(link - link->desk->links),
                            envelope->outcome_batch->outcomes[i]);
         break;
-    case POSTRIDER__V1__ENVELOPE__BODY_WORKER_HELLO:
-        to->on_held(to->arg, envelope->worker_hello->worker_id, envelope->worker_hello->held,
-                    envelope->worker_hello->n_held);
-        break;
-    case POSTRIDER__V1__ENVELOPE__BODY_WORKER_HELD:
-        to->on_held(to->arg, envelope->worker_held->worker_id, envelope->worker_held->held,
-                    envelope->worker_held->n_held);
-        break;
-    default:
+    default: /* what workers hold, too: a lease, not a silence, says when a call is given up */
         break;
     }
 }

@@ -20,10 +20,8 @@ typedef struct pr_work_desk_t pr_work_desk_t;
 typedef struct {
     pr_actor_t *actor;
     const char *socket; /* "calls" */
-    /* link: give it back with the acknowledgement. Both may be NULL-free only: all are called. */
+    /* link: give it back with the acknowledgement. */
     void (*on_outcome)(void *arg, int link, const Postrider__V1__Outcome *outcome);
-    void (*on_held)(void *arg, const char *worker_id, Postrider__V1__HeldJob *const *held,
-                    size_t count);
     void *arg;
 } pr_work_desk_options_t;
 

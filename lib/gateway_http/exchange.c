@@ -31,44 +31,6 @@ pr_rc_t pr_exchange_lines(const pr_gateway_request_t *request, pr_buffer_t *text
     return PR_OK;
 }
 
-pr_transport_t pr_exchange_transport(const pr_http_response_t *response)
-{
-    switch (response->error) {
-    case PR_HTTP_OK:
-        return response->truncated ? PR_TRANSPORT_TOO_LARGE : PR_TRANSPORT_OK;
-    case PR_HTTP_DNS:
-    case PR_HTTP_DNS_TIMEOUT:
-        return PR_TRANSPORT_DNS;
-    case PR_HTTP_CONNECT:
-        return PR_TRANSPORT_CONNECT;
-    case PR_HTTP_CONNECT_TIMEOUT:
-        return PR_TRANSPORT_CONNECT_TIMEOUT;
-    case PR_HTTP_TLS_TIMEOUT:
-        return PR_TRANSPORT_TLS_TIMEOUT;
-    case PR_HTTP_TLS:
-    case PR_HTTP_TLS_EXPIRED:
-    case PR_HTTP_TLS_SELF_SIGNED:
-    case PR_HTTP_TLS_UNTRUSTED:
-    case PR_HTTP_TLS_WRONG_HOST:
-        return PR_TRANSPORT_TLS;
-    case PR_HTTP_FIRST_BYTE_TIMEOUT:
-        return PR_TRANSPORT_FIRST_BYTE_TIMEOUT;
-    case PR_HTTP_TOTAL_TIMEOUT:
-        return PR_TRANSPORT_TOTAL_TIMEOUT;
-    case PR_HTTP_BAD_RESPONSE:
-    case PR_HTTP_HEADERS_TOO_LARGE:
-    case PR_HTTP_HTTP2:
-        return PR_TRANSPORT_PROTOCOL;
-    case PR_HTTP_PROXY:
-        return PR_TRANSPORT_PROXY;
-    case PR_HTTP_ADDRESS_REFUSED:
-        return PR_TRANSPORT_FORBIDDEN_ADDRESS;
-    default:
-        return pr_http_error_fault(response->error) == PR_HTTP_FAULT_OWN ? PR_TRANSPORT_BAD_CONFIG
-                                                                         : PR_TRANSPORT_RESET;
-    }
-}
-
 void pr_exchange_judge(const pr_channel_t *channel, pr_operation_t operation,
                        const pr_payment_facts_t *facts, const pr_http_response_t *response,
                        int64_t now_us, pr_evidence_t *out)
@@ -79,7 +41,7 @@ void pr_exchange_judge(const pr_channel_t *channel, pr_operation_t operation,
            pr_http_header_next(response->headers, &cursor, &headers[count].name,
                                &headers[count].value))
         count++;
-    pr_gateway_answer_t answer = {.transport = pr_exchange_transport(response),
+    pr_gateway_answer_t answer = {.transport = pr_http_transport(response),
                                   .http_status = (uint32_t)response->code,
                                   .headers = headers,
                                   .header_count = count,

@@ -17,9 +17,6 @@ char *pr_exchange_url(const char *base_url, const pr_gateway_request_t *request)
 PR_CHECK pr_rc_t pr_exchange_lines(const pr_gateway_request_t *request, pr_buffer_t *text,
                                    const char **lines, pr_error_t *error);
 
-/* How the answer came, in lib/gateway's words. */
-pr_transport_t pr_exchange_transport(const pr_http_response_t *response);
-
 /* pr_gateway_judge over the answer; it must have been asked for with keep_headers. */
 void pr_exchange_judge(const pr_channel_t *channel, pr_operation_t operation,
                        const pr_payment_facts_t *facts, const pr_http_response_t *response,

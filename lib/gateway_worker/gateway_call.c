@@ -333,7 +333,7 @@ static pr_outcome_t result_of(pr_transport_t transport, int http_status,
 static void tell(pr_gateway_call_t *self, const pr_http_response_t *response,
                  const pr_evidence_t *evidence, int64_t now_ms)
 {
-    pr_transport_t transport = pr_exchange_transport(response);
+    pr_transport_t transport = pr_http_transport(response);
     pr_outcome_t result = result_of(transport, response->code, evidence);
     const char *error = response->error != PR_HTTP_OK    ? pr_http_error_name(response->error)
                         : result == PR_OUTCOME_DELIVERED ? ""

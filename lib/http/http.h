@@ -40,6 +40,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "core/judge.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -173,5 +174,7 @@ bool pr_http_header_next(pr_bytes_t headers, size_t *cursor, const char **name, 
 /* "connect_timeout" ...; "" for PR_HTTP_OK. At most 32 bytes. */
 const char *pr_http_error_name(pr_http_error_t error);
 pr_http_fault_t pr_http_error_fault(pr_http_error_t error);
+/* How it went, for who judges the answer. */
+pr_transport_t pr_http_transport(const pr_http_response_t *response);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What went wrong, in our words: libcurl's codes to pr_http_error_t, and its table of names and
- * blame. Names are stored with each attempt and never change; where core/judge.h has a word for it,
+ * What went wrong, in our words: libcurl's codes to pr_http_error_t, and its table of names,
+ * blame and the judge's words. Names are stored with each attempt and never change; where core/judge.h has a word for it,
  * it is that word.
  */
 #include "base/alloc.h"
@@ -15,37 +15,38 @@
 typedef struct {
     const char *name;
     pr_http_fault_t fault;
+    pr_transport_t transport;
 } error_row_t;
 
 #define THEIRS PR_HTTP_FAULT_RECEIVER
 #define OURS PR_HTTP_FAULT_OWN
 
 static const error_row_t error_rows[PR_HTTP_ERROR_COUNT] = {
-    [PR_HTTP_OK] = {"", PR_HTTP_FAULT_NONE},
-    [PR_HTTP_DNS] = {"dns", THEIRS},
-    [PR_HTTP_DNS_TIMEOUT] = {"dns_timeout", THEIRS},
-    [PR_HTTP_CONNECT] = {"connect", THEIRS},
-    [PR_HTTP_CONNECT_TIMEOUT] = {"connect_timeout", THEIRS},
-    [PR_HTTP_TLS] = {"tls", THEIRS},
-    [PR_HTTP_TLS_TIMEOUT] = {"tls_timeout", THEIRS},
-    [PR_HTTP_TLS_EXPIRED] = {"tls_expired", THEIRS},
-    [PR_HTTP_TLS_SELF_SIGNED] = {"tls_self_signed", THEIRS},
-    [PR_HTTP_TLS_UNTRUSTED] = {"tls_untrusted", THEIRS},
-    [PR_HTTP_TLS_WRONG_HOST] = {"tls_wrong_host", THEIRS},
-    [PR_HTTP_FIRST_BYTE_TIMEOUT] = {"first_byte_timeout", THEIRS},
-    [PR_HTTP_TOTAL_TIMEOUT] = {"total_timeout", THEIRS},
-    [PR_HTTP_SEND] = {"reset", THEIRS},
-    [PR_HTTP_RECEIVE] = {"reset", THEIRS},
-    [PR_HTTP_EMPTY] = {"empty_response", THEIRS},
-    [PR_HTTP_SHORT_BODY] = {"short_body", THEIRS},
-    [PR_HTTP_BAD_RESPONSE] = {"protocol", THEIRS},
-    [PR_HTTP_HEADERS_TOO_LARGE] = {"headers_too_large", THEIRS},
-    [PR_HTTP_HTTP2] = {"protocol_http2", THEIRS},
-    [PR_HTTP_PROXY] = {"proxy", OURS},
-    [PR_HTTP_ADDRESS_REFUSED] = {"forbidden_address", OURS},
-    [PR_HTTP_BAD_URL] = {"bad_url", OURS},
-    [PR_HTTP_BAD_CA] = {"bad_tls_ca", OURS},
-    [PR_HTTP_OWN_FAULT] = {"own_fault", OURS},
+    [PR_HTTP_OK] = {"", PR_HTTP_FAULT_NONE, PR_TRANSPORT_OK},
+    [PR_HTTP_DNS] = {"dns", THEIRS, PR_TRANSPORT_DNS},
+    [PR_HTTP_DNS_TIMEOUT] = {"dns_timeout", THEIRS, PR_TRANSPORT_DNS},
+    [PR_HTTP_CONNECT] = {"connect", THEIRS, PR_TRANSPORT_CONNECT},
+    [PR_HTTP_CONNECT_TIMEOUT] = {"connect_timeout", THEIRS, PR_TRANSPORT_CONNECT_TIMEOUT},
+    [PR_HTTP_TLS] = {"tls", THEIRS, PR_TRANSPORT_TLS},
+    [PR_HTTP_TLS_TIMEOUT] = {"tls_timeout", THEIRS, PR_TRANSPORT_TLS_TIMEOUT},
+    [PR_HTTP_TLS_EXPIRED] = {"tls_expired", THEIRS, PR_TRANSPORT_TLS},
+    [PR_HTTP_TLS_SELF_SIGNED] = {"tls_self_signed", THEIRS, PR_TRANSPORT_TLS},
+    [PR_HTTP_TLS_UNTRUSTED] = {"tls_untrusted", THEIRS, PR_TRANSPORT_TLS},
+    [PR_HTTP_TLS_WRONG_HOST] = {"tls_wrong_host", THEIRS, PR_TRANSPORT_TLS},
+    [PR_HTTP_FIRST_BYTE_TIMEOUT] = {"first_byte_timeout", THEIRS, PR_TRANSPORT_FIRST_BYTE_TIMEOUT},
+    [PR_HTTP_TOTAL_TIMEOUT] = {"total_timeout", THEIRS, PR_TRANSPORT_TOTAL_TIMEOUT},
+    [PR_HTTP_SEND] = {"reset", THEIRS, PR_TRANSPORT_RESET},
+    [PR_HTTP_RECEIVE] = {"reset", THEIRS, PR_TRANSPORT_RESET},
+    [PR_HTTP_EMPTY] = {"empty_response", THEIRS, PR_TRANSPORT_RESET},
+    [PR_HTTP_SHORT_BODY] = {"short_body", THEIRS, PR_TRANSPORT_RESET},
+    [PR_HTTP_BAD_RESPONSE] = {"protocol", THEIRS, PR_TRANSPORT_PROTOCOL},
+    [PR_HTTP_HEADERS_TOO_LARGE] = {"headers_too_large", THEIRS, PR_TRANSPORT_PROTOCOL},
+    [PR_HTTP_HTTP2] = {"protocol_http2", THEIRS, PR_TRANSPORT_PROTOCOL},
+    [PR_HTTP_PROXY] = {"proxy", OURS, PR_TRANSPORT_PROXY},
+    [PR_HTTP_ADDRESS_REFUSED] = {"forbidden_address", OURS, PR_TRANSPORT_FORBIDDEN_ADDRESS},
+    [PR_HTTP_BAD_URL] = {"bad_url", OURS, PR_TRANSPORT_BAD_CONFIG},
+    [PR_HTTP_BAD_CA] = {"bad_tls_ca", OURS, PR_TRANSPORT_BAD_CONFIG},
+    [PR_HTTP_OWN_FAULT] = {"own_fault", OURS, PR_TRANSPORT_BAD_CONFIG},
 };
 
 const char *pr_http_error_name(pr_http_error_t error)
@@ -58,6 +59,14 @@ pr_http_fault_t pr_http_error_fault(pr_http_error_t error)
 {
     pr_assert(error >= 0 && error < PR_HTTP_ERROR_COUNT);
     return error_rows[error].fault;
+}
+
+pr_transport_t pr_http_transport(const pr_http_response_t *response)
+{
+    pr_assert(response->error >= 0 && response->error < PR_HTTP_ERROR_COUNT);
+    return response->error == PR_HTTP_OK && response->truncated
+               ? PR_TRANSPORT_TOO_LARGE
+               : error_rows[response->error].transport;
 }
 
 static const struct {

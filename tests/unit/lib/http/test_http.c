@@ -773,13 +773,21 @@ Test(http, requests_under_way_may_be_broken_off)
     server_stop(&server);
 }
 
-Test(http, every_error_has_a_name_and_a_fault)
+Test(http, every_error_has_a_name_and_a_fault_and_is_judged_by_it)
 {
     for (int i = 0; i < PR_HTTP_ERROR_COUNT; i++) {
         const char *name = pr_http_error_name((pr_http_error_t)i);
         cr_expect_leq(strlen(name), 32);
         cr_expect_eq(name[0] == '\0', i == PR_HTTP_OK, "%d", i);
-        cr_expect_eq(pr_http_error_fault((pr_http_error_t)i) == PR_HTTP_FAULT_NONE, i == PR_HTTP_OK,
+        pr_http_fault_t fault = pr_http_error_fault((pr_http_error_t)i);
+        cr_expect_eq(fault == PR_HTTP_FAULT_NONE, i == PR_HTTP_OK, "%s", name);
+        pr_http_response_t response = {.error = (pr_http_error_t)i};
+        pr_verdict_t verdict = pr_judge(&(pr_rule_t){.kind = PR_RULE_2XX},
+                                        pr_http_transport(&response), 200, false, (pr_bytes_t){0});
+        cr_expect_eq(verdict.outcome,
+                     fault == PR_HTTP_FAULT_NONE  ? PR_OUTCOME_DELIVERED
+                     : fault == PR_HTTP_FAULT_OWN ? PR_OUTCOME_OWN_FAULT
+                                                  : PR_OUTCOME_UNREACHABLE,
                      "%s", name);
     }
 }
