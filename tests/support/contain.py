@@ -4,9 +4,10 @@
 
 Orphans of a test come to us instead of to init (a subreaper, prctl(2)), also those with sessions of their own: actors,
 Postgres, supervisors. Those still there GRACE_S after a test that ended are told (SIGTERM), then killed; the log says how
-many and which. The exit code is the program's (128 + a signal's number). Linux only."""
+many and which, and what all of it took of the processors. The exit code is the program's (128 + a signal's number). Linux only."""
 import ctypes
 import os
+import resource
 import signal
 import sys
 import time
@@ -98,6 +99,8 @@ def main():
     code = os.waitstatus_to_exitcode(status)
     code = code if code >= 0 else 128 - code
     end_all(0 if code in (124, 137) else GRACE_S)  # timeout(1)'s codes
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"# processors: {used.ru_utime + used.ru_stime:.1f} s", flush=True)
     return code
 
 

@@ -73,6 +73,9 @@ class Scratch:
         self.tmp = pathlib.Path(os.environ.get("TEST_TMP") or tempfile.mkdtemp(prefix="prt."))
         self.run = tempfile.mkdtemp(prefix="pr-run.", dir="/tmp")  # ipc paths must be short
         self.actors = []
+        template = subprocess.run([str(HOME / "scripts/pg.sh"), "template", str(BUILD / "pg-template"), str(BUILD / "postrider")],
+                                  stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+        self.pg("clone", template)
         self.pg("start", "fsync=off")
         self.admin_url = self.pg("admin-url")
         key = self.tmp / "master.key"
@@ -81,8 +84,6 @@ class Scratch:
         self.env = dict(os.environ, POSTRIDER_DATABASE_URL=self.pg("url"), USER="tester",
                         POSTRIDER_BUS_BROKERS=f"ipc://{self.run}/b1", POSTRIDER_MASTER_KEY_FILE=str(key))
         self.env.pop("POSTRIDER_CONFIG", None)
-        subprocess.run([str(BUILD / "postrider"), "migrate", "--database-url", self.admin_url,
-                        "--login", "postrider"], check=True, env=self.env, stdout=subprocess.DEVNULL)
         subprocess.run(["protoc", f"--python_out={self.tmp}", f"-I{HOME}/proto",
                         f"{HOME}/proto/postrider/v1/bus.proto"], check=True)
         sys.path.insert(0, str(self.tmp))

@@ -3,7 +3,7 @@
 # A scratch database with Postrider's schema, and actors on it, for integration tests. Source it after
 # tap.sh; call scratch_up; everything it started ends with the test.
 #
-#   scratch_up                 Postgres, `migrate`, login postrider, master key; exports POSTRIDER_*
+#   scratch_up                 a migrated Postgres (a copy of the template), login postrider, master key; exports POSTRIDER_*
 #   sql STATEMENT...           as superuser, values only, unaligned
 #   actor_start NAME [ARG...]  postrider-NAME in the background; its pid in $actor_pid, log in $TEST_TMP/NAME.log
 #   scratch_restart [MODE]     of Postgres; default immediate
@@ -14,8 +14,10 @@ scratch_pg=$POSTRIDER_HOME/scripts/pg.sh
 
 scratch_up() {
     scratch_dir=$TEST_TMP/pg
-    "$scratch_pg" start "$scratch_dir" fsync=off max_prepared_transactions=10 >"$TEST_TMP/pg.log" 2>&1 ||
-        { cat "$TEST_TMP/pg.log" >&2; exit 1; }
+    {
+        "$scratch_pg" clone "$scratch_dir" "$("$scratch_pg" template "$BUILD_DIR/pg-template" "$BUILD_DIR/postrider")" &&
+            "$scratch_pg" start "$scratch_dir" fsync=off
+    } >"$TEST_TMP/pg.log" 2>&1 || { cat "$TEST_TMP/pg.log" >&2; exit 1; }
     trap scratch_down EXIT
     scratch_url=$("$scratch_pg" admin-url "$scratch_dir")
     scratch_run=$(mktemp -d /tmp/pr-run.XXXXXX) # ipc paths must be short
@@ -25,8 +27,6 @@ scratch_up() {
     export POSTRIDER_MASTER_KEY_FILE=$TEST_TMP/master.key
     head -c 32 /dev/urandom | od -An -v -tx1 | tr -d ' \n' >"$POSTRIDER_MASTER_KEY_FILE"
     chmod 600 "$POSTRIDER_MASTER_KEY_FILE"
-    "$BUILD_DIR/postrider" migrate --database-url "$scratch_url" --login postrider \
-        >"$TEST_TMP/migrate.log" 2>&1 || { cat "$TEST_TMP/migrate.log" >&2; exit 1; }
 }
 
 scratch_down() {
