@@ -229,7 +229,8 @@ void pr_broker_ack(pr_broker_t *self, pr_bytes_t route, const char *worker_id, i
 void pr_broker_turn(pr_broker_t *self)
 {
     self->actions_count = 0;
-    pr_roster_share(self->roster);
+    pr_roster_share(self->roster, self->share_all);
+    self->share_all = false;
     for (size_t i = 0; i < pr_roster_schedulers(self->roster); i++) {
         const pr_roster_scheduler_t *scheduler = pr_roster_scheduler_at(self->roster, i);
         if (!scheduler->unsaid) {
@@ -244,6 +245,7 @@ void pr_broker_turn(pr_broker_t *self)
 
 void pr_broker_repeat_grants(pr_broker_t *self)
 {
+    self->share_all = true;
     for (size_t i = 0; i < pr_roster_schedulers(self->roster); i++) {
         pr_roster_said(self->roster, i, false);
     }

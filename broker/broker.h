@@ -55,6 +55,7 @@ typedef struct {
 
 typedef struct {
     pr_roster_t *roster; /* owned */
+    bool share_all;      /* in the next turn, however little it is */
     pr_broker_counts_t counts;
     pr_broker_action_t actions[PR_BROKER_ACTIONS_MAX];
     size_t actions_count;

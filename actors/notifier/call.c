@@ -131,8 +131,9 @@ static void add_line(pr_buffer_t *lines, header_lines_t *index, const char *name
 {
     size_t before = lines->len;
     if (index->count >= PR_HTTP_HEADERS_MAX ||
-        pr_buffer_printf(lines, "%s: %s", name, value) != PR_OK ||
-        pr_buffer_append(lines, "", 1) != PR_OK) {
+        pr_buffer_append(lines, name, strlen(name)) != PR_OK ||
+        pr_buffer_append(lines, ": ", 2) != PR_OK ||
+        pr_buffer_append(lines, value, strlen(value) + 1) != PR_OK) {
         lines->len = before;
         index->full = true;
         return;

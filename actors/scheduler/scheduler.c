@@ -770,22 +770,20 @@ void pr_sched_undo(pr_sched_t *self, int64_t seq, int64_t now_ms)
     make_ready(self, job, true, now_ms);
 }
 
-void pr_sched_want(const pr_sched_t *self, uint32_t want[PR_SCHED_CLASSES])
+uint32_t pr_sched_want(const pr_sched_t *self, uint8_t class_no, uint32_t enough)
 {
-    enum { ENOUGH = 256 };
-    for (int class_no = 0; class_no < PR_SCHED_CLASSES; class_no++) {
-        want[class_no] = 0;
-        const endpoint_t *first = self->rings[class_no].head, *endpoint = first;
-        while (endpoint && want[class_no] < ENOUGH) {
-            uint32_t room =
-                endpoint->window > endpoint->inflight ? endpoint->window - endpoint->inflight : 0;
-            uint32_t ready = endpoint->ready[class_no].count;
-            want[class_no] += ready < room ? ready : room;
-            endpoint = endpoint->ring_next[class_no];
-            if (endpoint == first)
-                break;
-        }
+    uint32_t want = 0;
+    const endpoint_t *first = self->rings[class_no].head, *endpoint = first;
+    while (endpoint && want < enough) {
+        uint32_t room =
+            endpoint->window > endpoint->inflight ? endpoint->window - endpoint->inflight : 0;
+        uint32_t ready = endpoint->ready[class_no].count;
+        want += ready < room ? ready : room;
+        endpoint = endpoint->ring_next[class_no];
+        if (endpoint == first)
+            break;
     }
+    return want;
 }
 
 /* ---- figures ---- */

@@ -206,8 +206,8 @@ int64_t pr_sched_deadline_ms(const pr_sched_t *self);
  * pr_sched_undo puts it back in front. */
 const pr_sched_job_t *pr_sched_next(pr_sched_t *self, uint8_t class_no, int64_t now_ms);
 void pr_sched_undo(pr_sched_t *self, int64_t seq, int64_t now_ms);
-/* How many jobs of each class could leave now (a lower bound that is 0 only when none can). */
-void pr_sched_want(const pr_sched_t *self, uint32_t want[PR_SCHED_CLASSES]);
+/* How many jobs of the class could leave now: a lower bound that is 0 only when none can. Walks no further than to `enough`. */
+uint32_t pr_sched_want(const pr_sched_t *self, uint8_t class_no, uint32_t enough);
 
 /* Takes the oldest action; false when there is none. */
 bool pr_sched_action(pr_sched_t *self, pr_sched_action_t *out);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define BATCH_JOBS \
-    16 /* in one JobBatch: enough to share the frame's cost, few enough to go to one worker */
+    32 /* in one JobBatch: enough to share the frame's cost, few enough to go to one worker */
 #define TURN_MESSAGES 256 /* read from one socket in a turn */
 #define HELLO_MS 1000
 #define DEAF_MS 1500 /* a broker speaks each second, and passes on what workers say each 250 ms */
@@ -487,13 +487,15 @@ void bus_dispatch(io_t *io)
 
 /* ---- demand and unused grants ---- */
 
-static void send_demand(io_t *io, link_t *link, const uint32_t want[PR_SCHED_CLASSES])
+static void send_demand(io_t *io, link_t *link)
 {
+    enum { ENOUGH = 256 };
     Postrider__V1__Demand demand = POSTRIDER__V1__DEMAND__INIT;
-    uint32_t wants[PR_SCHED_CLASSES];
-    memcpy(wants, want, sizeof wants);
+    uint32_t want[PR_SCHED_CLASSES];
+    for (uint8_t c = 0; c < PR_SCHED_CLASSES; c++)
+        want[c] = pr_sched_want(io->sched, c, ENOUGH);
     demand.session = (ProtobufCBinaryData){16, io->session};
-    demand.want = wants;
+    demand.want = want;
     demand.sent = link->sent;
     demand.returned = link->returned;
     demand.n_want = demand.n_sent = demand.n_returned = PR_SCHED_CLASSES;
@@ -508,8 +510,9 @@ static void send_demand(io_t *io, link_t *link, const uint32_t want[PR_SCHED_CLA
 
 void bus_demand(io_t *io)
 {
-    uint32_t want[PR_SCHED_CLASSES];
-    pr_sched_want(io->sched, want);
+    bool wants[PR_SCHED_CLASSES];
+    for (uint8_t c = 0; c < PR_SCHED_CLASSES; c++)
+        wants[c] = pr_sched_want(io->sched, c, 1) > 0;
     for (int i = 0; i < io->nlinks; i++) {
         link_t *link = &io->links[i];
         if (link->roster || !link->live)
@@ -517,9 +520,9 @@ void bus_demand(io_t *io)
         bool waits = false, changed = false;
         for (int c = 0; c < PR_SCHED_CLASSES; c++) {
             uint64_t room = link_room(link, c);
-            waits = waits || (want[c] > 0 && room == 0);
-            changed = changed || (want[c] > 0) != (link->demanded[c] > 0);
-            if (want[c] > 0 || room == 0 || !link->contended) {
+            waits = waits || (wants[c] && room == 0);
+            changed = changed || wants[c] != (link->demanded[c] > 0);
+            if (wants[c] || room == 0 || !link->contended) {
                 link->idle_since_ms[c] = io->now_ms;
             } else if (io->now_ms - link->idle_since_ms[c] >= RETURN_MS) {
                 link->returned[c] += room;
@@ -529,7 +532,7 @@ void bus_demand(io_t *io)
         int64_t every_ms = waits ? DEMAND_MS : DEMAND_IDLE_MS;
         if ((waits && changed) || (changed && link->contended) ||
             io->now_ms - link->demand_at_ms >= every_ms)
-            send_demand(io, link, want);
+            send_demand(io, link);
     }
 }
 

@@ -50,6 +50,15 @@ void pr_lanes_cool(pr_lanes_t *self)
     }
 }
 
+bool pr_lanes_cooled(const pr_lanes_t *self)
+{
+    uint32_t busy = 0;
+    for (uint32_t cls = 0; cls < PR_CLASSES; cls++) {
+        busy |= self->held[cls] | self->most[cls] | self->before[cls];
+    }
+    return busy == 0;
+}
+
 bool pr_lanes_slow(pr_lanes_t *self, uint32_t cls)
 {
     pr_assert(cls < PR_CLASSES && self->held[cls] > 0);
@@ -167,11 +176,17 @@ static void raise(pr_lane_peer_t *peer, uint32_t cls, uint64_t jobs)
     peer->total[cls] = base + jobs;
 }
 
+bool pr_lanes_worth_saying(uint64_t open, uint64_t more)
+{
+    return more > 0 && (more * 8 >= open + more || open < more);
+}
+
 typedef struct {
     pr_lane_peer_t *const *peers;
     size_t count;
     uint32_t live;
     uint32_t turn;
+    bool all;
     bool *changed;
 } round_t;
 
@@ -195,7 +210,7 @@ static bool offer_class(const round_t *round, uint32_t cls, uint64_t room)
         uint64_t has = outstanding(peer, cls);
         uint64_t more = part > has ? part - has : 0;
         more = more < free_slots ? more : free_slots;
-        if (more > 0) {
+        if (round->all ? more > 0 : pr_lanes_worth_saying(has, more)) {
             raise(peer, cls, more);
             free_slots -= more;
             round->changed[i] = any = true;
@@ -204,9 +219,11 @@ static bool offer_class(const round_t *round, uint32_t cls, uint64_t room)
     return any;
 }
 
-bool pr_lanes_offer(pr_lanes_t *self, pr_lane_peer_t *const *peers, size_t count, bool *changed)
+bool pr_lanes_offer(pr_lanes_t *self, pr_lane_peer_t *const *peers, size_t count, bool all,
+                    bool *changed)
 {
-    round_t round = {.peers = peers, .count = count, .turn = self->turn, .changed = changed};
+    round_t round = {
+        .peers = peers, .count = count, .turn = self->turn, .all = all, .changed = changed};
     for (size_t i = 0; i < count; i++) {
         round.live += peers[i]->live;
         changed[i] = false;

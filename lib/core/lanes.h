@@ -69,6 +69,8 @@ void pr_lanes_drop(pr_lanes_t *self, uint32_t cls, bool slow);
 
 /* PR_LANES_COOL_MS have passed. */
 void pr_lanes_cool(pr_lanes_t *self);
+/* No slot counts as busy: pr_lanes_cool changes nothing. */
+bool pr_lanes_cooled(const pr_lanes_t *self);
 
 /* How many more jobs of the class may be held now, whoever sends them. */
 uint32_t pr_lanes_room(const pr_lanes_t *self, uint32_t cls);
@@ -87,9 +89,14 @@ bool pr_lane_peer_answered(pr_lane_peer_t *self, uint32_t greeting);
 void pr_lane_peer_received(pr_lane_peer_t *self, uint32_t cls, uint32_t jobs);
 void pr_lane_peer_lost(pr_lane_peer_t *self);
 
+/* Each rise of credit is a message, and wakes who reads it. False: `more` may wait for company, since most of the whole is out
+ * already, as `open`, and not spent. Whoever raises credit by this says at times, with every heartbeat, what is left over. */
+bool pr_lanes_worth_saying(uint64_t open, uint64_t more);
+
 /* Divides the present room of every class evenly among the live peers and raises their totals.
  * peers: count pointers, in an order that does not change from call to call; changed[i] = send
- * peers[i]->total to that peer. True when any changed. draining workers do not call this. */
-bool pr_lanes_offer(pr_lanes_t *self, pr_lane_peer_t *const *peers, size_t count, bool *changed);
+ * peers[i]->total to that peer. all: also what is hardly worth a message. True when any changed. draining workers do not call this. */
+bool pr_lanes_offer(pr_lanes_t *self, pr_lane_peer_t *const *peers, size_t count, bool all,
+                    bool *changed);
 
 #endif

@@ -152,8 +152,9 @@ PR_CHECK pr_rc_t pr_roster_demand(pr_roster_t *self, pr_bytes_t route,
 PR_CHECK pr_rc_t pr_roster_spend(pr_roster_t *self, pr_bytes_t route, uint32_t cls, uint32_t jobs,
                                  int64_t now_ms);
 
-/* Divides the free room among the schedulers; marks those whose grants changed as unsaid. */
-void pr_roster_share(pr_roster_t *self);
+/* Divides the free room among the schedulers; marks those whose grants changed as unsaid. all: also what is hardly worth a
+ * message. */
+void pr_roster_share(pr_roster_t *self, bool all);
 /* A Grant with this scheduler's totals left (true), or is to be said again (false). */
 void pr_roster_said(pr_roster_t *self, size_t index, bool said);
 

@@ -2,6 +2,7 @@
  *
  * How the free room of a class is divided among schedulers.
  */
+#include "core/lanes.h"
 #include "core/roster_private.h"
 
 /* Totals never come near this; a hostile worker's credit of 2^64-1 must not overflow them. */
@@ -59,13 +60,16 @@ static uint64_t meet_demand(pr_roster_t *self, uint32_t cls, uint64_t spare)
 }
 
 /* Nobody waits: everybody may hold an even part of the room, so that a job leaves unasked. */
-static void top_up(pr_roster_t *self, uint32_t cls, uint64_t room, uint64_t spare)
+static void top_up(pr_roster_t *self, uint32_t cls, uint64_t room, uint64_t spare, bool all)
 {
     uint64_t part = room / self->schedulers_count;
     for (size_t i = 0; i < self->schedulers_count && spare > 0; i++) {
         pr_roster_scheduler_t *scheduler = &self->schedulers[i];
         uint64_t open = pr_roster_open(scheduler, cls);
         uint64_t jobs = smaller(open < part ? part - open : 0, spare);
+        if (!all && !pr_lanes_worth_saying(open, jobs)) {
+            continue;
+        }
         grant(scheduler, cls, jobs);
         spare -= jobs;
     }
@@ -90,7 +94,7 @@ static bool is_contended(const pr_roster_t *self, size_t index)
     return false;
 }
 
-void pr_roster_share(pr_roster_t *self)
+void pr_roster_share(pr_roster_t *self, bool all)
 {
     if (self->schedulers_count == 0) {
         return;
@@ -102,7 +106,7 @@ void pr_roster_share(pr_roster_t *self)
             spare = meet_demand(self, cls, spare);
         }
         if (waiting(self, cls) == 0 || self->schedulers_count == 1) {
-            top_up(self, cls, room, spare);
+            top_up(self, cls, room, spare, all);
         }
     }
     for (size_t i = 0; i < self->schedulers_count; i++) {

@@ -285,7 +285,10 @@ void pr_worker_tick(pr_worker_t *self, int64_t now_ms)
     if (now_ms < self->heartbeat_at_ms)
         return;
     bool idle = self->running.count == 0 && self->owed.count == 0;
-    self->heartbeat_at_ms = now_ms + (idle ? PR_WORKER_IDLE_HEARTBEAT_MS : PR_WORKER_HEARTBEAT_MS);
+    int64_t every_ms = idle ? PR_WORKER_IDLE_HEARTBEAT_MS : PR_WORKER_HEARTBEAT_MS;
+    self->offer_all = true;
+    /* Ticks come at multiples of their period, and seldom while it is calm: with one of them. */
+    self->heartbeat_at_ms = (now_ms / every_ms + 1) * every_ms;
     for (uint32_t i = 0; i < PR_WORKER_PEERS_MAX; i++) {
         if (!self->peers[i].used || !self->peers[i].lane.live)
             continue;
@@ -321,6 +324,19 @@ bool pr_worker_draining(const pr_worker_t *self)
 bool pr_worker_drained(const pr_worker_t *self)
 {
     return self->running.count == 0 && self->owed.count == 0;
+}
+
+bool pr_worker_busy(const pr_worker_t *self)
+{
+    return self->running.count > 0;
+}
+
+bool pr_worker_calm(const pr_worker_t *self)
+{
+    bool calm = pr_worker_drained(self) && pr_lanes_cooled(&self->lanes);
+    for (uint32_t i = 0; calm && i < PR_WORKER_PEERS_MAX; i++)
+        calm = !self->peers[i].used || self->peers[i].lane.live;
+    return calm;
 }
 
 size_t pr_worker_held(const pr_worker_t *self, const pr_held_t **out, size_t max)

@@ -153,7 +153,7 @@ pr_worker_took_t pr_worker_job(pr_worker_t *self, uint32_t peer, const pr_worker
 /* The call of a RUNNING slot ended; its outcome is in the payload. */
 void pr_worker_finished(pr_worker_t *self, uint32_t slot, bool delivered, int64_t now_ms);
 void pr_worker_acked(pr_worker_t *self, pr_token_t token);
-/* Heartbeats, re-sends, silence, slow jobs; at least every 50 ms. */
+/* Heartbeats, re-sends, silence, slow jobs; at least every 50 ms, or every 250 while it is calm. */
 void pr_worker_tick(pr_worker_t *self, int64_t now_ms);
 /* At the end of a turn: raises credit with what has become free. */
 void pr_worker_offer(pr_worker_t *self);
@@ -161,6 +161,9 @@ void pr_worker_offer(pr_worker_t *self);
 void pr_worker_drain(pr_worker_t *self, int64_t now_ms);
 bool pr_worker_draining(const pr_worker_t *self);
 bool pr_worker_drained(const pr_worker_t *self); /* nothing runs and nothing is owed */
+bool pr_worker_busy(const pr_worker_t *self);    /* a job runs, or waits to be begun */
+/* Nothing is held, nothing was lately, and all peers are live: a tick only says that we live. */
+bool pr_worker_calm(const pr_worker_t *self);
 
 /* Takes the oldest action; false: none is left. */
 bool pr_worker_action(pr_worker_t *self, pr_worker_action_t *out);

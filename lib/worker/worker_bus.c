@@ -18,8 +18,10 @@
 #include <string.h>
 
 #define TICK_MS 50
+#define CALM_TICK_MS 250 /* while nothing can come of it but a heartbeat */
 #define LOOK_MS 1000
 #define RECEIVE_BUDGET 32 /* messages of one peer a turn */
+#define GATHER_MS 2 /* while jobs run: a message costs each of the three on its way some 10 us */
 
 /* A start costs some 40 us, so they last less than a millisecond. */
 #define STARTS_A_TURN 16
@@ -287,17 +289,31 @@ void pr_worker_bus_finished(pr_worker_bus_t *self, uint32_t slot, bool made, int
     perform(self);
 }
 
+/* At multiples of the period, as the loop's own timers go off. */
+static void tick(pr_worker_bus_t *self, int64_t now_ms)
+{
+    int64_t period_ms = pr_worker_calm(self->step) ? CALM_TICK_MS : TICK_MS;
+    pr_loop_timer_at(pr_actor_loop(self->actor), self->timer, (now_ms / period_ms + 1) * period_ms);
+    if (now_ms < self->tick_at_ms)
+        return;
+    self->tick_at_ms = (now_ms / TICK_MS + 1) * TICK_MS;
+    pr_worker_tick(self->step, now_ms);
+}
+
 void pr_worker_bus_turn(pr_worker_bus_t *self, int64_t now_ms)
 {
     start_jobs(self, now_ms);
-    if (now_ms >= self->tick_at_ms) {
-        self->tick_at_ms = now_ms + TICK_MS;
-        pr_worker_tick(self->step, now_ms);
-    }
+    tick(self, now_ms);
     if (now_ms >= self->look_at_ms && pr_worker_brokers_away(self->step, now_ms)) {
         self->look_at_ms = now_ms + LOOK_MS;
         worker_look_for_schedulers(self, now_ms);
     }
+    if (pr_worker_busy(self->step) && now_ms < self->spoke_at_ms + GATHER_MS) {
+        pr_loop_timer_at(pr_actor_loop(self->actor), self->speak_timer,
+                         self->spoke_at_ms + GATHER_MS);
+        return;
+    }
+    self->spoke_at_ms = now_ms;
     pr_worker_offer(self->step);
     perform(self);
     for (uint32_t i = 0; i < PR_WORKER_PEERS_MAX; i++)
@@ -317,7 +333,6 @@ static pr_worker_bus_t *new_bus(pr_actor_t *actor, const pr_worker_spec_t *spec)
     pr_assert(spec->outcomes >= 1 && spec->outcomes <= PR_WORKER_OUTCOMES_MAX);
     self->actor = actor;
     self->spec = *spec;
-    self->timer = -1;
     for (uint32_t i = 0; i < PR_WORKER_PEERS_MAX; i++)
         self->peers[i] = (worker_peer_t){.bus = self, .number = i};
     self->held = pr_calloc(PR_LANES_KEEP_MAX, sizeof(*self->held));
@@ -347,7 +362,9 @@ pr_rc_t pr_worker_bus_new(pr_actor_t *actor, const pr_worker_spec_t *spec,
         if (rc != PR_OK)
             return rc;
     }
-    self->timer = pr_loop_add_timer(pr_actor_loop(actor), now_ms, TICK_MS, on_timer, self);
+    pr_loop_t *loop = pr_actor_loop(actor);
+    self->timer = pr_loop_add_timer(loop, now_ms, 0, on_timer, self);
+    self->speak_timer = pr_loop_add_timer(loop, INT64_MAX, 0, on_timer, self);
     perform(self);
     *out = PR_STEAL(self);
     return PR_OK;

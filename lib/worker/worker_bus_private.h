@@ -29,7 +29,9 @@ struct pr_worker_bus_t {
     worker_peer_t peers[PR_WORKER_PEERS_MAX];
     worker_queue_t to_start[PR_CLASSES];
     uint32_t after[PR_WORKER_SLOTS_MAX];
-    int timer; /* wakes the loop for the step's own times */
+    int timer;       /* wakes the loop for the step's own times */
+    int speak_timer; /* ... for what has gathered */
+    int64_t spoke_at_ms;
     int64_t tick_at_ms;
     int64_t look_at_ms; /* for schedulers, while no broker is heard */
     const pr_held_t **held;

@@ -293,7 +293,9 @@ void pr_worker_offer(pr_worker_t *self)
         numbers[count] = i;
         peers[count++] = &self->peers[i].lane;
     }
-    if (count == 0 || !pr_lanes_offer(&self->lanes, peers, count, changed))
+    bool all = self->offer_all;
+    self->offer_all = false;
+    if (count == 0 || !pr_lanes_offer(&self->lanes, peers, count, all, changed))
         return;
     for (size_t i = 0; i < count; i++) {
         if (changed[i])

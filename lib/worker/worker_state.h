@@ -42,6 +42,7 @@ struct pr_worker_t {
     pr_worker_config_t config;
     pr_lanes_t lanes;
     bool draining;
+    bool offer_all; /* with the next offer, however little it is */
     int64_t heartbeat_at_ms;
     int64_t cool_at_ms;
     int64_t broker_heard_at_ms;

@@ -210,7 +210,7 @@ static void broker_grants(world_t *w)
     pr_roster_gone_t gone;
     while (pr_roster_expire(w->roster, w->now, &gone)) {
     }
-    pr_roster_share(w->roster);
+    pr_roster_share(w->roster, below(w, 4) == 0); /* all: once in four */
     for (size_t i = 0; i < pr_roster_schedulers(w->roster); i++) {
         const pr_roster_scheduler_t *scheduler = pr_roster_scheduler_at(w->roster, i);
         link_t *link = link_by_route(w, &scheduler->route);
@@ -230,7 +230,7 @@ static void worker_offer(world_t *w, int who)
 {
     pr_lane_peer_t *peers[1] = {&w->peer[who]};
     bool changed[1];
-    if (pr_lanes_offer(&w->lanes[who], peers, 1, changed)) {
+    if (pr_lanes_offer(&w->lanes[who], peers, 1, below(w, 4) == 0, changed)) {
         message_t message = {.type = CREDIT};
         memcpy(message.a, w->peer[who].total, sizeof message.a);
         put(&w->links[who].up, message);

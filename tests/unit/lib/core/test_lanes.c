@@ -118,17 +118,17 @@ Test(lanes, room_is_divided_among_live_peers)
     pr_lane_peer_t a = {0}, b = {0}, c = {0};
     pr_lane_peer_t *peers[] = {&a, &b, &c};
     bool changed[3];
-    cr_assert_not(pr_lanes_offer(&lanes, peers, 3, changed), "nobody lives");
+    cr_assert_not(pr_lanes_offer(&lanes, peers, 3, true, changed), "nobody lives");
     uint32_t number = pr_lane_peer_greet(&a);
     cr_assert_not(pr_lane_peer_answered(&a, number + 1), "an answer to another greeting");
     cr_assert(pr_lane_peer_answered(&a, number));
     cr_assert(pr_lane_peer_answered(&b, pr_lane_peer_greet(&b)));
-    cr_assert(pr_lanes_offer(&lanes, peers, 3, changed));
+    cr_assert(pr_lanes_offer(&lanes, peers, 3, true, changed));
     cr_assert(changed[0] && changed[1] && !changed[2]);
     cr_assert_eq(a.total[0] + b.total[0], 35);
     cr_assert(a.total[0] == 17 || a.total[0] == 18);
     cr_assert_eq(a.total[2] + b.total[2], lanes.own[2]);
-    cr_assert_not(pr_lanes_offer(&lanes, peers, 3, changed), "nothing new to say");
+    cr_assert_not(pr_lanes_offer(&lanes, peers, 3, true, changed), "nothing new to say");
 }
 
 Test(lanes, a_lost_peers_credit_goes_to_the_others)
@@ -139,9 +139,9 @@ Test(lanes, a_lost_peers_credit_goes_to_the_others)
     bool changed[2];
     (void)pr_lane_peer_answered(&a, pr_lane_peer_greet(&a));
     (void)pr_lane_peer_answered(&b, pr_lane_peer_greet(&b));
-    (void)pr_lanes_offer(&lanes, peers, 2, changed);
+    (void)pr_lanes_offer(&lanes, peers, 2, true, changed);
     pr_lane_peer_lost(&a);
-    cr_assert(pr_lanes_offer(&lanes, peers, 2, changed));
+    cr_assert(pr_lanes_offer(&lanes, peers, 2, true, changed));
     cr_assert_eq(b.total[0], 35);
     cr_assert_eq(pr_lane_peer_greet(&a), 2, "numbers go on");
 }
@@ -156,4 +156,38 @@ Test(lanes, jobs_before_the_answer_to_a_new_greeting_do_not_count)
     pr_lane_peer_received(&peer, 0, 2); /* sent before the peer saw the greeting */
     cr_assert(pr_lane_peer_answered(&peer, number));
     cr_assert_eq(peer.received[0], 0);
+}
+
+Test(lanes, what_is_hardly_worth_a_message_waits_for_company)
+{
+    pr_lanes_t lanes = fresh();
+    pr_lane_peer_t a = {0};
+    pr_lane_peer_t *peers[] = {&a};
+    bool changed[1];
+    (void)pr_lane_peer_answered(&a, pr_lane_peer_greet(&a));
+    cr_assert(pr_lanes_offer(&lanes, peers, 1, false, changed));
+    pr_lane_peer_received(&a, 0, 4); /* they are over at once: their slots are free again */
+    cr_assert_not(pr_lanes_offer(&lanes, peers, 1, false, changed), "4 of 35");
+    pr_lane_peer_received(&a, 0, 1);
+    cr_assert(pr_lanes_offer(&lanes, peers, 1, false, changed), "5 of 35");
+    cr_assert_eq(a.total[0], 35 + 5);
+    pr_lane_peer_received(&a, 0, 1);
+    cr_assert(pr_lanes_offer(&lanes, peers, 1, true, changed), "all is asked for");
+    cr_assert_eq(a.total[0], 35 + 6);
+}
+
+Test(lanes, a_slot_is_offered_at_once_when_no_other_is_open)
+{
+    pr_lanes_t lanes = fresh();
+    pr_lane_peer_t a = {0};
+    pr_lane_peer_t *peers[] = {&a};
+    bool changed[1];
+    (void)pr_lane_peer_answered(&a, pr_lane_peer_greet(&a));
+    cr_assert(pr_lanes_offer(&lanes, peers, 1, false, changed));
+    take(&lanes, 0, 35);
+    pr_lane_peer_received(&a, 0, 35);
+    cr_assert_not(pr_lanes_offer(&lanes, peers, 1, false, changed), "full");
+    pr_lanes_finish(&lanes, 0, false);
+    cr_assert(pr_lanes_offer(&lanes, peers, 1, false, changed));
+    cr_assert_eq(a.total[0], 36);
 }

@@ -50,7 +50,7 @@ static void demand(pr_roster_t *roster, const char *name, uint32_t want, uint64_
 {
     pr_roster_demand_t said = {.want = {0, want, 0}, .returned = {0, returned, 0}};
     cr_assert_eq(pr_roster_demand(roster, route(name), &said, 0), PR_OK);
-    pr_roster_share(roster);
+    pr_roster_share(roster, true);
 }
 
 static const char *owner(pr_roster_t *roster, uint32_t shard)
@@ -185,11 +185,11 @@ Test(roster, one_scheduler_holds_all_the_room)
     cr_assert_eq(greet(roster, "a", 1, 0), PR_OK);
     credit(roster, "a", 35);
     session(roster, "one", 0, 255);
-    pr_roster_share(roster);
+    pr_roster_share(roster, true);
     cr_assert_eq(open_of(roster, "one"), 35);
     cr_assert(pr_roster_scheduler_at(roster, 0)->unsaid);
     pr_roster_said(roster, 0, true);
-    pr_roster_share(roster);
+    pr_roster_share(roster, true);
     cr_assert_not(pr_roster_scheduler_at(roster, 0)->unsaid, "nothing changed, nothing to say");
     cr_assert_eq(pr_roster_spend(roster, route("one"), 1, 35, 0), PR_OK);
     cr_assert_eq(pr_roster_spend(roster, route("one"), 1, 1, 0), PR_BAD, "overdrawn");
@@ -204,7 +204,7 @@ Test(roster, demand_decides_between_several)
     credit(roster, "a", 30);
     session(roster, "one", 0, 127);
     session(roster, "two", 128, 255);
-    pr_roster_share(roster);
+    pr_roster_share(roster, true);
     cr_assert_eq(open_of(roster, "one"), 15, "nobody waits: even standing shares");
     cr_assert_eq(open_of(roster, "two"), 15);
     cr_assert_not(pr_roster_scheduler_at(roster, 1)->contended);
@@ -230,7 +230,7 @@ Test(roster, two_hungry_ones_get_the_same)
     demand(roster, "two", 1000, 0);
     for (uint64_t total = 1; total <= 1000; total++) {
         credit(roster, "a", total);
-        pr_roster_share(roster);
+        pr_roster_share(roster, true);
     }
     cr_assert_eq(open_of(roster, "one") + open_of(roster, "two"), 1000);
     cr_assert_eq(open_of(roster, "one"), 500, "by turns, one slot at a time");
@@ -245,7 +245,7 @@ Test(roster, a_credit_of_2_to_the_64_does_no_harm)
     credit(roster, "a", UINT64_MAX);
     credit(roster, "b", UINT64_MAX);
     session(roster, "one", 0, 255);
-    pr_roster_share(roster);
+    pr_roster_share(roster, true);
     cr_assert_eq(pr_roster_room(roster, 1), UINT64_MAX);
     cr_assert_eq(open_of(roster, "one"), 1 << 20);
     demand(roster, "one", UINT32_MAX, UINT64_MAX);

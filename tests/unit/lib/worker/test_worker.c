@@ -328,16 +328,34 @@ Test(worker, credit_is_said_again_with_each_heartbeat)
 Test(worker, an_idle_one_speaks_half_as_often_until_it_takes_a_job)
 {
     pr_worker_t *it = connected();
-    pr_worker_tick(it, 1300);
+    pr_worker_tick(it, 1600); /* then at multiples of its time */
     cr_expect_eq(ask(it).count[PR_WORKER_HELD], 1);
-    pr_worker_heard(it, 0, 1700);
-    pr_worker_tick(it, 1300 + PR_WORKER_IDLE_HEARTBEAT_MS - 1);
+    pr_worker_heard(it, 0, 1900);
+    pr_worker_tick(it, 4 * PR_WORKER_IDLE_HEARTBEAT_MS - 1);
     cr_expect_eq(ask(it).count[PR_WORKER_HELD], 0, "holding nothing");
-    pr_worker_tick(it, 1300 + PR_WORKER_IDLE_HEARTBEAT_MS);
+    pr_worker_tick(it, 4 * PR_WORKER_IDLE_HEARTBEAT_MS);
     cr_expect_eq(ask(it).count[PR_WORKER_HELD], 1);
-    job(it, 1, 1810);
-    pr_worker_tick(it, 1810 + PR_WORKER_HEARTBEAT_MS);
+    job(it, 1, 2010);
+    pr_worker_tick(it, 2010 + PR_WORKER_HEARTBEAT_MS);
     cr_expect_eq(ask(it).count[PR_WORKER_HELD], 1, "what it holds now is named in time");
+    pr_worker_destroy(&it, free_payload);
+}
+
+Test(worker, is_calm_once_nothing_is_left_of_its_last_job)
+{
+    pr_worker_t *it = connected();
+    cr_expect(pr_worker_calm(it));
+    job(it, 1, 1010);
+    cr_expect(pr_worker_busy(it) && !pr_worker_calm(it), "it runs");
+    pr_worker_finished(it, ask(it).last[PR_WORKER_START].slot, true, 1020);
+    cr_expect(!pr_worker_busy(it) && !pr_worker_calm(it), "it is owed");
+    pr_worker_acked(it, token(1));
+    cr_expect_not(pr_worker_calm(it), "its slot counts as busy for a while");
+    pr_worker_tick(it, 1100);
+    pr_worker_tick(it, 1200);
+    cr_expect(pr_worker_calm(it));
+    pr_worker_tick(it, 1200 + PR_WORKER_SILENCE_MS + 1);
+    cr_expect_not(pr_worker_calm(it), "its broker is gone: greetings are due");
     pr_worker_destroy(&it, free_payload);
 }
 
