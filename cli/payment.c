@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/door.h"
+#include "cli/payment_exchanges.h"
 #include "sql/application.h"
 #include "sql/cli.h"
 
@@ -54,6 +55,10 @@ static const pr_arg_t refund_options[] = {
 };
 static const pr_arg_t cancel_options[] = {
     PR_ARG_REASON_NEEDED,
+    {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
+};
+static const pr_arg_t show_options[] = {
+    {"exchanges", PR_ARG_FLAG, NULL, "also what was sent to the channel and what came back, without secrets", 0, 0},
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 static const pr_arg_t poll_options[] = {
@@ -257,6 +262,7 @@ static int show(pr_console_t *console, const pr_args_t *args)
     PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
     PR_CLEANUP(pr_rows) pr_rows_t *refunds = NULL;
     PR_CLEANUP(pr_rows) pr_rows_t *evidence = NULL;
+    json_t *calls = NULL;
     int64_t id = 0;
     int code = pr_console_id(args->positional[0], "payment", &id);
     if (code == PR_EXIT_OK) {
@@ -271,6 +277,9 @@ static int show(pr_console_t *console, const pr_args_t *args)
     if (code == PR_EXIT_OK) {
         code = query_by_id(console, PR_SQL_CLI_PAYMENT_EVIDENCE, id, &evidence);
     }
+    if (code == PR_EXIT_OK && pr_args_given(args, "exchanges")) {
+        code = pr_payment_exchanges(console, id, &calls);
+    }
     if (code != PR_EXIT_OK) {
         return code;
     }
@@ -278,6 +287,9 @@ static int show(pr_console_t *console, const pr_args_t *args)
         json_t *object = pr_console_object(rows, 0, columns);
         json_object_set_new(object, "refunds", pr_console_array(refunds, refund_columns));
         json_object_set_new(object, "evidence", pr_console_array(evidence, evidence_columns));
+        if (calls) {
+            json_object_set_new(object, "calls", calls);
+        }
         pr_console_json(object);
         return code;
     }
@@ -286,6 +298,10 @@ static int show(pr_console_t *console, const pr_args_t *args)
     pr_console_print(console, refunds, refund_columns, "no refunds");
     putchar('\n');
     pr_console_print(console, evidence, evidence_columns, "no evidence");
+    if (calls) {
+        pr_payment_exchanges_print(calls);
+        json_decref(calls);
+    }
     return code;
 }
 
@@ -455,8 +471,8 @@ int pr_payment_main(int argc, char **argv)
     static const pr_arg_spec_t list_spec = {"payment list [OPTION...]", "Payments, newest first.",
                                             list_options, 0, 0};
     static const pr_arg_spec_t show_spec = {
-        "payment show PAYMENT_ID", "Where it stands, its refunds, and every piece of evidence.",
-        NULL, 1, 1};
+        "payment show PAYMENT_ID [--exchanges]",
+        "Where it stands, its refunds, and every piece of evidence.", show_options, 1, 1};
     static const pr_arg_spec_t refund_spec = {
         "payment refund PAYMENT_ID --refund-no TEXT --amount MINOR [--reason TEXT]",
         "Sends money back. Prints the refund_id; where there are operators, the request that "

@@ -948,10 +948,10 @@ END $$;
 ALTER FUNCTION postrider.bytes_json(bytes bytea) OWNER TO postrider_owner;
 
 --
--- Name: call_apply(jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+-- Name: call_apply(jsonb, bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE FUNCTION postrider.call_apply(result jsonb, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text) RETURNS record
+CREATE FUNCTION postrider.call_apply(result jsonb, exchange bytea, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -963,6 +963,7 @@ DECLARE
     own boolean;
     about CONSTANT text := CASE WHEN result ->> 'operation' IN ('refund', 'query_refund') THEN 'refund' ELSE 'payment' END;
     e CONSTANT jsonb := coalesce(result -> 'evidence', '{}') || jsonb_build_object('object', about, 'asked', true);
+    line bigint;
 BEGIN
     SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = (result ->> 'payment_id')::bigint FOR NO KEY UPDATE;
     IF NOT FOUND THEN
@@ -1008,10 +1009,14 @@ BEGIN
                                     reason, verdict, next)
     VALUES (p.channel_no, p.id, (result ->> 'refund_id')::bigint, result ->> 'operation', coalesce((result ->> 'attempt')::int, 0),
             CASE WHEN own THEN k.dispatched_at END, (e ->> 'duration_ms')::int, (e ->> 'http_status')::int, e ->> 'transport', e ->> 'status', e ->> 'action',
-            e ->> 'reason', verdict, next);
+            e ->> 'reason', verdict, next) RETURNING id INTO line;
+    -- an outcome that is said twice has one exchange
+    IF exchange IS NOT NULL AND NOT EXISTS (SELECT FROM postrider.call_exchange AS x WHERE x.payment_id = p.id AND x.said = exchange) THEN
+        INSERT INTO postrider.call_exchange (log_id, payment_id, said) VALUES (line, p.id, exchange);
+    END IF;
 END $_$;
 
-ALTER FUNCTION postrider.call_apply(result jsonb, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text) OWNER TO postrider_owner;
+ALTER FUNCTION postrider.call_apply(result jsonb, exchange bytea, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text) OWNER TO postrider_owner;
 
 --
 -- Name: call_fence(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -1600,10 +1605,10 @@ END $$;
 ALTER FUNCTION postrider.call_shards_take(session uuid, most integer) OWNER TO postrider_owner;
 
 --
--- Name: calls_apply(uuid, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+-- Name: calls_apply(uuid, jsonb, bytea[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE FUNCTION postrider.calls_apply(session uuid, results jsonb) RETURNS TABLE(call_id bigint, verdict text, next text, next_in_ms bigint, channel text)
+CREATE FUNCTION postrider.calls_apply(session uuid, results jsonb, exchanges bytea[] DEFAULT '{}'::bytea[]) RETURNS TABLE(call_id bigint, verdict text, next text, next_in_ms bigint, channel text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1611,17 +1616,18 @@ CREATE FUNCTION postrider.calls_apply(session uuid, results jsonb) RETURNS TABLE
 #variable_conflict use_column
 DECLARE
     one jsonb;
+    place bigint;
 BEGIN
     PERFORM postrider.call_fence($1);
     PERFORM FROM postrider.payment AS x WHERE x.id = ANY (ARRAY(SELECT (e.value ->> 'payment_id')::bigint FROM jsonb_array_elements($2) AS e (value)))
     ORDER BY x.id FOR NO KEY UPDATE;
-    FOR one IN SELECT e.value FROM jsonb_array_elements($2) WITH ORDINALITY AS e (value, at) ORDER BY (e.value ->> 'payment_id')::bigint, e.at LOOP
+    FOR one, place IN SELECT e.value, e.at FROM jsonb_array_elements($2) WITH ORDINALITY AS e (value, at) ORDER BY (e.value ->> 'payment_id')::bigint, e.at LOOP
         RETURN QUERY SELECT (one ->> 'call_id')::bigint, a.verdict, a.next, (extract(epoch FROM a.next_in) * 1000)::bigint, a.channel
-                     FROM postrider.call_apply(one) AS a;
+                     FROM postrider.call_apply(one, $3[place]) AS a;
     END LOOP;
 END $_$;
 
-ALTER FUNCTION postrider.calls_apply(session uuid, results jsonb) OWNER TO postrider_owner;
+ALTER FUNCTION postrider.calls_apply(session uuid, results jsonb, exchanges bytea[]) OWNER TO postrider_owner;
 
 --
 -- Name: calls_channels(uuid, text[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -4300,6 +4306,25 @@ END $$;
 ALTER FUNCTION postrider.exceptions_summary(who text, a jsonb) OWNER TO postrider_owner;
 
 --
+-- Name: exchange_json(bigint, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.exchange_json(payment_id bigint, log_id bigint) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    said CONSTANT bytea := (SELECT x.said FROM postrider.call_exchange AS x WHERE x.payment_id = $1 AND x.log_id = $2 LIMIT 1);
+BEGIN
+    RETURN convert_from(said, 'UTF8')::jsonb;
+EXCEPTION WHEN data_exception OR character_not_in_repertoire OR untranslatable_character THEN
+    RETURN jsonb_build_object('request', jsonb_build_object('body', postrider.bytes_json(said)));
+END $_$;
+
+ALTER FUNCTION postrider.exchange_json(payment_id bigint, log_id bigint) OWNER TO postrider_owner;
+
+--
 -- Name: expiry_of(postrider.channel, timestamp with time zone, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -6367,11 +6392,13 @@ BEGIN
             SELECT y.*, row_number() OVER () AS many FROM (SELECT x.* FROM postrider.payment_history AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT most) AS y) AS h
         UNION ALL
         SELECT coalesce(l.dispatched_at, l.at), 'call.' || l.operation, coalesce(l.status, l.transport) || coalesce(': ' || l.verdict, ''), NULL, l.payment_id, NULL,
-               jsonb_build_object('operation', l.operation, 'attempt', l.attempt, 'refund_id', l.refund_id),
-               jsonb_build_object('status', l.http_status, 'duration_ms', l.duration_ms, 'error', nullif(l.transport, 'ok'), 'said', l.status, 'reason', l.reason),
+               jsonb_build_object('operation', l.operation, 'attempt', l.attempt, 'refund_id', l.refund_id) || coalesce(x.said -> 'request', '{}'),
+               coalesce(x.said -> 'response', '{}')
+                   || jsonb_build_object('status', l.http_status, 'duration_ms', l.duration_ms, 'error', nullif(l.transport, 'ok'), 'said', l.status, 'reason', l.reason),
                jsonb_build_object('action', l.action, 'verdict', l.verdict, 'next', l.next, 'recorded_at', postrider.json_time(l.at)), l.many
         FROM unnest(payments) AS p (id) CROSS JOIN LATERAL (
             SELECT y.*, row_number() OVER () AS many FROM (SELECT x.* FROM postrider.call_log AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT most) AS y) AS l
+        CROSS JOIN LATERAL (SELECT CASE WHEN l.many <= 100 THEN postrider.exchange_json(l.payment_id, l.id) END AS said) AS x
         UNION ALL
         SELECT w.received_at, 'webhook.' || w.state, coalesce(nullif(w.result, ''), w.verdict), NULL, w.payment_id, NULL,
                jsonb_build_object('method', w.method, 'query', w.query, 'headers', w.headers, 'body', postrider.bytes_json(w.body)), NULL,
@@ -7073,8 +7100,9 @@ BEGIN
         'evidence', coalesce((SELECT jsonb_agg(jsonb_build_object('at', postrider.json_time(h.at), 'source', h.source, 'event_id', h.event_id, 'verdict', h.verdict,
             'from', h.from_state, 'to', h.to_state, 'refund_id', h.refund_id, 'version', h.version, 'evidence', h.evidence) ORDER BY h.id)
             FROM (SELECT x.* FROM postrider.payment_history AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT 200) AS h), '[]'),
-        'calls', coalesce((SELECT jsonb_agg(postrider.call_json(l) ORDER BY l.id)
-            FROM (SELECT x.* FROM postrider.call_log AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT 200) AS l), '[]'),
+        'calls', coalesce((SELECT jsonb_agg(postrider.call_json(n.l) || jsonb_build_object('exchange', CASE WHEN n.no <= 50 THEN postrider.exchange_json(p.id, (n.l).id) END)
+                                            ORDER BY (n.l).id)
+            FROM (SELECT x AS l, row_number() OVER (ORDER BY x.id DESC) AS no FROM postrider.call_log AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT 200) AS n), '[]'),
         'webhooks', coalesce((SELECT jsonb_agg(postrider.webhook_json(w) ORDER BY w.id)
             FROM (SELECT x.* FROM postrider.webhook AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT 200) AS w), '[]'),
         'tasks', coalesce((SELECT jsonb_agg(postrider.task_json(t) ORDER BY t.id) FROM postrider.task AS t WHERE t.payment_id = p.id), '[]'),
@@ -7280,6 +7308,10 @@ BEGIN
     DELETE FROM postrider.call_log AS l
     WHERE l.ctid = ANY (ARRAY(SELECT x.ctid FROM postrider.call_log AS x WHERE x.at < now() - log_retention ORDER BY x.at LIMIT most));
     GET DIAGNOSTICS total = ROW_COUNT;
+    DELETE FROM postrider.call_exchange AS x
+    WHERE x.ctid = ANY (ARRAY(SELECT y.ctid FROM postrider.call_exchange AS y WHERE y.at < now() - log_retention ORDER BY y.at LIMIT most));
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    total := total + gone;
     DELETE FROM postrider.webhook_key AS k
     WHERE k.ctid = ANY (ARRAY(SELECT x.ctid FROM postrider.webhook_key AS x WHERE x.at < now() - webhook_retention ORDER BY x.at LIMIT most));
     GET DIAGNOSTICS gone = ROW_COUNT;
@@ -10484,6 +10516,7 @@ BEGIN
         'moves', coalesce((SELECT jsonb_agg(jsonb_build_object('at', postrider.json_time(l.at), 'from', l.from_state, 'to', l.to_state, 'who', l.who, 'reason', l.reason,
             'detail', l.detail) ORDER BY l.id) FROM postrider.task_log AS l WHERE l.task_id = t.id), '[]'),
         'difference', (SELECT to_jsonb(d) FROM postrider.recon_differences AS d WHERE d.difference_id = t.difference_id),
+        'kind', postrider.exception_kind_of(t),
         'actions', CASE WHEN t.state = 'MANUAL' THEN postrider.exception_actions(postrider.exception_kind_of(t), t.payment_id) ELSE '[]' END,
         'approvals', coalesce((SELECT jsonb_agg(postrider.approval_json(r) ORDER BY r.id) FROM postrider.approval AS r WHERE r.payment_id = t.payment_id), '[]'));
 END $$;
@@ -11566,6 +11599,19 @@ ALTER TABLE postrider.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+--
+-- Name: call_exchange; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.call_exchange (
+    log_id bigint NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    payment_id bigint NOT NULL,
+    said bytea NOT NULL
+);
+
+ALTER TABLE postrider.call_exchange OWNER TO postrider_owner;
 
 --
 -- Name: call_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
@@ -13676,6 +13722,18 @@ CREATE INDEX audit_subject_idx ON postrider.audit USING btree (subject, id);
 CREATE INDEX call_due_idx ON postrider.call USING btree (channel_no, class, due) WHERE (due IS NOT NULL);
 
 --
+-- Name: call_exchange_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX call_exchange_at_idx ON postrider.call_exchange USING btree (at);
+
+--
+-- Name: call_exchange_payment_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX call_exchange_payment_idx ON postrider.call_exchange USING btree (payment_id);
+
+--
 -- Name: call_lease_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
@@ -14873,10 +14931,10 @@ GRANT ALL ON FUNCTION postrider.breaker_force(who text, id bigint, forced text, 
 REVOKE ALL ON FUNCTION postrider.bytes_json(bytes bytea) FROM PUBLIC;
 
 --
--- Name: FUNCTION call_apply(result jsonb, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text); Type: ACL; Schema: postrider; Owner: postrider_owner
+-- Name: FUNCTION call_apply(result jsonb, exchange bytea, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
-REVOKE ALL ON FUNCTION postrider.call_apply(result jsonb, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.call_apply(result jsonb, exchange bytea, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text) FROM PUBLIC;
 
 --
 -- Name: FUNCTION call_fence(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -15035,11 +15093,11 @@ REVOKE ALL ON FUNCTION postrider.call_shards_take(session uuid, most integer) FR
 GRANT ALL ON FUNCTION postrider.call_shards_take(session uuid, most integer) TO postrider_gateway_scheduler;
 
 --
--- Name: FUNCTION calls_apply(session uuid, results jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+-- Name: FUNCTION calls_apply(session uuid, results jsonb, exchanges bytea[]); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
-REVOKE ALL ON FUNCTION postrider.calls_apply(session uuid, results jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.calls_apply(session uuid, results jsonb) TO postrider_gateway_scheduler;
+REVOKE ALL ON FUNCTION postrider.calls_apply(session uuid, results jsonb, exchanges bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.calls_apply(session uuid, results jsonb, exchanges bytea[]) TO postrider_gateway_scheduler;
 
 --
 -- Name: FUNCTION calls_channels(session uuid, known text[], versions bigint[]); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -15659,6 +15717,12 @@ GRANT ALL ON FUNCTION postrider.exceptions_resolve(who text, a jsonb) TO postrid
 
 REVOKE ALL ON FUNCTION postrider.exceptions_summary(who text, a jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.exceptions_summary(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION exchange_json(payment_id bigint, log_id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.exchange_json(payment_id bigint, log_id bigint) FROM PUBLIC;
 
 --
 -- Name: FUNCTION expiry_of(c postrider.channel, given timestamp with time zone, options jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner

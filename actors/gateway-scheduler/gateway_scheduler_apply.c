@@ -104,6 +104,7 @@ static void alone_refused(io_t *io, pr_calls_action_t *result, const pr_error_t 
         *bare = *outcome;
         bare->bare = true;
         bare->len = sizeof refused_evidence - 1;
+        bare->exchange_len = 0;
         memcpy(bare->evidence, refused_evidence, sizeof refused_evidence);
         pr_free(outcome);
         result->outcome = bare;
@@ -187,6 +188,22 @@ static pr_rc_t write_result(pr_buffer_t *text, const pr_calls_action_t *result)
     return pr_buffer_append_text(text, "}");
 }
 
+/* Bytes, not text: whatever they are, they never refuse an outcome. */
+static void add_exchanges(io_t *io, const batch_t *batch)
+{
+    pr_bytes_t *bytes = pr_calloc((size_t)batch->count, sizeof *bytes);
+    bool *none = pr_calloc((size_t)batch->count, sizeof *none);
+    for (int i = 0; i < batch->count; i++) {
+        const outcome_t *outcome = batch->results[i].outcome;
+        none[i] = !outcome || outcome->exchange_len == 0;
+        if (!none[i])
+            bytes[i] = pr_bytes(outcome->evidence + outcome->len + 1, outcome->exchange_len);
+    }
+    pr_params_add_bytes_array(io->params, bytes, none, batch->count);
+    pr_free(bytes);
+    pr_free(none);
+}
+
 static void send_batch(io_t *io, batch_t *batch)
 {
     pr_buffer_t text;
@@ -203,6 +220,7 @@ static void send_batch(io_t *io, batch_t *batch)
     pr_params_clear(io->params);
     pr_params_add_uuid(io->params, io->session);
     pr_params_add_text(io->params, pr_buffer_text(&text));
+    add_exchanges(io, batch);
     /* the fence is the session's row: any connection may stand behind it */
     bool beside = pr_db_ready(io->writer);
     if (pr_db_query(beside ? io->writer : io->db, beside ? 0 : PR_SQL_GATEWAY_SCHEDULER_APPLY,

@@ -52,7 +52,8 @@ typedef struct {
     char worker_id[65];
     bool bare; /* its evidence was refused once by Postgres */
     size_t len;
-    char evidence[]; /* JSON, checked */
+    size_t exchange_len; /* 0: none */
+    char evidence[];     /* JSON, checked; behind its NUL the exchange, as it came */
 } outcome_t;
 
 typedef struct batch_t batch_t;

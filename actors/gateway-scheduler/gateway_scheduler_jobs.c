@@ -136,11 +136,15 @@ static const char no_evidence[] =
 
 static outcome_t *outcome_new(int link, const Postrider__V1__Outcome *from, pr_bytes_t evidence)
 {
-    outcome_t *outcome = pr_calloc(1, sizeof *outcome + evidence.len + 1);
+    size_t exchange_len = from->exchange.len;
+    outcome_t *outcome = pr_calloc(1, sizeof *outcome + evidence.len + 1 + exchange_len);
     outcome->link = link;
     (void)snprintf(outcome->worker_id, sizeof outcome->worker_id, "%s", from->worker_id);
     outcome->len = evidence.len;
     memcpy(outcome->evidence, evidence.data, evidence.len);
+    outcome->exchange_len = exchange_len;
+    if (exchange_len > 0)
+        memcpy(outcome->evidence + evidence.len + 1, from->exchange.data, exchange_len);
     return outcome;
 }
 

@@ -66,6 +66,8 @@ const pr_option_t pr_settings[] = {
     {"worker.slots", INT, "210", 3, 1024, NO, NO, "Requests that one notifier has in flight at most, all classes together."},
 
     {"gateway.slots", INT, "64", 3, 1024, NO, NO, "Calls that one gateway-poller or charger has in flight at most."},
+    {"gateway.keep_exchange", SIZE, "8KiB", 0, 12 * KIB, NO, NO,
+     "So much of a call's request body, and of its answer's, is kept for the timeline, without secrets (C8); 0: nothing of a call but its outcome."},
 
     {"retry.notification", TEXT, "list:5s,30s,5m,30m,1h,2h,6h,24h", 0, 0, NO, NO,
      "Delays after failed tries (N8): list:5s,30s | fixed:5s*5 | linear:5s*3 | exponential:1s..6h*10 | exponential-jitter:1s..6h*10; jitter=... follows after ; (10 % are added by default, P6); an endpoint may have its own."},

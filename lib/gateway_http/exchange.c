@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define ANSWER_HEADERS_MAX 64
-
 char *pr_exchange_url(const char *base_url, const pr_gateway_request_t *request)
 {
     size_t len = strlen(base_url);
@@ -31,20 +29,28 @@ pr_rc_t pr_exchange_lines(const pr_gateway_request_t *request, pr_buffer_t *text
     return PR_OK;
 }
 
+void pr_exchange_answer(const pr_http_response_t *response,
+                        pr_gateway_header_t headers[PR_EXCHANGE_HEADERS_MAX],
+                        pr_gateway_answer_t *out)
+{
+    size_t count = 0, cursor = 0;
+    while (count < PR_EXCHANGE_HEADERS_MAX &&
+           pr_http_header_next(response->headers, &cursor, &headers[count].name,
+                               &headers[count].value))
+        count++;
+    *out = (pr_gateway_answer_t){.transport = pr_http_transport(response),
+                                 .http_status = (uint32_t)response->code,
+                                 .headers = headers,
+                                 .header_count = count,
+                                 .body = response->body};
+}
+
 void pr_exchange_judge(const pr_channel_t *channel, pr_operation_t operation,
                        const pr_payment_facts_t *facts, const pr_http_response_t *response,
                        int64_t now_us, pr_evidence_t *out)
 {
-    pr_gateway_header_t headers[ANSWER_HEADERS_MAX];
-    size_t count = 0, cursor = 0;
-    while (count < ANSWER_HEADERS_MAX &&
-           pr_http_header_next(response->headers, &cursor, &headers[count].name,
-                               &headers[count].value))
-        count++;
-    pr_gateway_answer_t answer = {.transport = pr_http_transport(response),
-                                  .http_status = (uint32_t)response->code,
-                                  .headers = headers,
-                                  .header_count = count,
-                                  .body = response->body};
+    pr_gateway_header_t headers[PR_EXCHANGE_HEADERS_MAX];
+    pr_gateway_answer_t answer;
+    pr_exchange_answer(response, headers, &answer);
     pr_gateway_judge(channel, operation, facts, &answer, now_us, out);
 }

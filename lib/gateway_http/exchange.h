@@ -17,7 +17,14 @@ char *pr_exchange_url(const char *base_url, const pr_gateway_request_t *request)
 PR_CHECK pr_rc_t pr_exchange_lines(const pr_gateway_request_t *request, pr_buffer_t *text,
                                    const char **lines, pr_error_t *error);
 
-/* pr_gateway_judge over the answer; it must have been asked for with keep_headers. */
+#define PR_EXCHANGE_HEADERS_MAX 64 /* of an answer; more are not looked at */
+
+/* The answer itself, which must have been asked for with keep_headers; borrows from response. */
+void pr_exchange_answer(const pr_http_response_t *response,
+                        pr_gateway_header_t headers[PR_EXCHANGE_HEADERS_MAX],
+                        pr_gateway_answer_t *out);
+
+/* pr_gateway_judge over that answer. */
 void pr_exchange_judge(const pr_channel_t *channel, pr_operation_t operation,
                        const pr_payment_facts_t *facts, const pr_http_response_t *response,
                        int64_t now_us, pr_evidence_t *out);

@@ -48,6 +48,7 @@ pr_gateway_call_t *pr_gateway_call_new(pr_gateway_shared_t *shared, pr_job_batch
     self->job = job;
     pr_gateway_request_init(&self->request);
     pr_buffer_init(&self->evidence, PR_EVIDENCE_JSON_MAX_BYTES);
+    pr_buffer_init(&self->exchange, PR_EXCHANGE_JSON_MAX_BYTES);
     postrider__v1__token__init(&self->token);
     self->token.salt = job->token->salt;
     self->token.attempt = job->token->attempt;
@@ -86,6 +87,7 @@ void pr_gateway_call_destroy(pr_gateway_call_t **self)
     leave_waiting(call);
     let_go(call);
     pr_buffer_free(&call->evidence);
+    pr_buffer_free(&call->exchange);
     pr_free(call->excerpt);
     pr_free(call);
 }
@@ -175,6 +177,8 @@ void pr_gateway_call_outcome(pr_gateway_call_t *self, char *worker_id, Postrider
     out->subject = self->has_subject ? &self->subject : NULL;
     out->evidence.data = self->evidence.data;
     out->evidence.len = self->evidence.len;
+    out->exchange.data = self->exchange.data;
+    out->exchange.len = self->exchange.len;
 }
 
 /* ---- channel and facts ---- */
@@ -329,6 +333,26 @@ static pr_outcome_t result_of(pr_transport_t transport, int http_status,
                                                            : PR_OUTCOME_REFUSED;
 }
 
+/* What was sent and what came back, for people who ask later (C8). */
+static void write_exchange(pr_gateway_call_t *self, const pr_http_response_t *response)
+{
+    _Static_assert(PR_EXCHANGE_JSON_MAX_BYTES <= PR_WIRE_EXCHANGE_MAX, "it fits its field");
+    pr_gateway_header_t headers[PR_EXCHANGE_HEADERS_MAX];
+    pr_gateway_answer_t answer;
+    PR_CLEANUP_FREE char *url = pr_exchange_url(self->job->call->channel->base_url, &self->request);
+    pr_exchange_answer(response, headers, &answer);
+    pr_exchange_t exchange = {.channel = self->channel->channel,
+                              .token = self->channel->token,
+                              .url = url,
+                              .request = &self->request,
+                              .answer = &answer,
+                              .error = pr_http_error_name(response->error),
+                              .sent_at_us = self->sent_us,
+                              .duration_ms = response->duration_ms,
+                              .keep = self->shared->keep_exchange};
+    pr_assert(pr_exchange_to_json(&exchange, &self->exchange) == PR_OK);
+}
+
 /* The outcome of an answer, be it to the call or to the request for a token before it. */
 static void tell(pr_gateway_call_t *self, const pr_http_response_t *response,
                  const pr_evidence_t *evidence, int64_t now_ms)
@@ -347,6 +371,8 @@ static void tell(pr_gateway_call_t *self, const pr_http_response_t *response,
         self->excerpt_len = response->body.len < keep ? response->body.len : keep;
         if (self->excerpt_len > 0)
             self->excerpt = pr_memdup(response->body.data, self->excerpt_len);
+        if (self->shared->keep_exchange > 0)
+            write_exchange(self, response);
     }
     conclude(self, result, error);
     write_evidence(self, evidence, transport);
@@ -508,6 +534,7 @@ static bool begin(pr_gateway_call_t *self, int64_t now_ms)
         self->request_sha256[0] = '\0';
         return cannot(self, PR_ACTION_PERSON, "request_changed", &error);
     }
+    self->sent_us = pr_clock_wall_us();
     switch (post(self, on_answer, now_ms, &error)) {
     case PR_OK:
         self->sent = true;

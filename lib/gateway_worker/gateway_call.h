@@ -17,6 +17,7 @@
 #include "channel/channel_store.h"
 #include "core/address.h"
 #include "gateway/evidence_json.h"
+#include "gateway/exchange_json.h"
 #include "http/http.h"
 #include "worker/worker_bus.h"
 
@@ -33,6 +34,7 @@ typedef struct {
     pr_allow_list_t allow;
     bool allow_plain;
     size_t keep_bytes;          /* of an answer */
+    size_t keep_exchange;       /* of each body of an exchange; 0: none is kept */
     int64_t total_ms;           /* of a call, at most */
     pr_buffer_t lines;          /* scratch: header lines */
     pr_gateway_call_t *waiting; /* for a token that another call fetches */
@@ -66,8 +68,10 @@ struct pr_gateway_call_t {
     uint32_t http_code;
     uint32_t duration_ms;
     int64_t started_us;
+    int64_t sent_us; /* the call itself */
     uint64_t retry_after_ms;
     pr_buffer_t evidence;
+    pr_buffer_t exchange;
     uint8_t *excerpt;
     size_t excerpt_len;
 };

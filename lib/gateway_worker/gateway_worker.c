@@ -141,6 +141,7 @@ static void start_http(io_t *self, const pr_config_t *config)
     };
     self->shared.http = pr_http_new(&limits);
     self->shared.keep_bytes = (size_t)pr_config_size(config, "http.keep_response");
+    self->shared.keep_exchange = (size_t)pr_config_size(config, "gateway.keep_exchange");
     self->shared.allow_plain = pr_config_bool(config, "http.allow_plain");
 }
 

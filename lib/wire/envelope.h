@@ -37,7 +37,8 @@
 #define PR_WIRE_NUMBER_MAX 128u /* numbers of payments and refunds, ours and a gateway's */
 #define PR_WIRE_REQUEST_MAX (32u * 1024)
 #define PR_WIRE_EVIDENCE_MAX (24u * 1024)
-#define PR_WIRE_EVIDENCE_BATCH 32     /* outcomes a message when they carry evidence */
+#define PR_WIRE_EXCHANGE_MAX (36u * 1024)
+#define PR_WIRE_EVIDENCE_BATCH 16     /* outcomes a message when they carry evidence */
 #define PR_WIRE_JOB_MAX (480u * 1024) /* all of it packed: test_limits.c adds up */
 
 /* Writes into *out (cleared first) an envelope around the body that is set in *envelope: fill the oneof case and body only;

@@ -198,21 +198,22 @@ static const pr_field_rule_t job_batch_fields[] = {
     [1] = BYTES(SESSION, SESSION), [2] = UPTO(CLASS_MAX), [3] = MANY(1, BATCH, job)};
 MESSAGE(job_batch, job_batch);
 
-static const pr_field_rule_t outcome_fields[] = {[1] = ONE(token),
-                                                 [2] = UPTO(SHARD_MAX),
-                                                 [3] = ANY,
-                                                 [4] = ENUM1,
-                                                 [5] = UPTO(999),
-                                                 [6] = TEXT(NAME),
-                                                 [7] = ANY,
-                                                 [8] = ANY,
-                                                 [9] = HIDDEN(EXCERPT, PR_SHOW_DIGEST),
-                                                 [10] = ANY,
-                                                 [11] = TEXT1(NAME),
-                                                 [12] = {.known = true, .open = true},
-                                                 [13] =
-                                                     HIDDEN(PR_WIRE_EVIDENCE_MAX, PR_SHOW_DIGEST),
-                                                 [14] = MAYBE(call_subject)};
+static const pr_field_rule_t outcome_fields[] = {
+    [1] = ONE(token),
+    [2] = UPTO(SHARD_MAX),
+    [3] = ANY,
+    [4] = ENUM1,
+    [5] = UPTO(999),
+    [6] = TEXT(NAME),
+    [7] = ANY,
+    [8] = ANY,
+    [9] = HIDDEN(EXCERPT, PR_SHOW_DIGEST),
+    [10] = ANY,
+    [11] = TEXT1(NAME),
+    [12] = {.known = true, .open = true},
+    [13] = HIDDEN(PR_WIRE_EVIDENCE_MAX, PR_SHOW_DIGEST),
+    [14] = MAYBE(call_subject),
+    [15] = HIDDEN(PR_WIRE_EXCHANGE_MAX, PR_SHOW_DIGEST)};
 MESSAGE(outcome, outcome);
 
 static const pr_field_rule_t outcome_batch_fields[] = {

@@ -417,6 +417,14 @@ CREATE INDEX call_log_payment_idx ON postrider.call_log (payment_id);
 CREATE INDEX call_log_at_idx ON postrider.call_log (at);
 CREATE INDEX call_log_channel_idx ON postrider.call_log (channel_no, at);
 
+-- What was sent in a call and what came back, without secrets (C8): JSON of lib/gateway/exchange_json.h, kept as bytes, so that whatever they are
+-- they refuse no outcome. As long as the call's line in call_log, which log_id names.
+CREATE TABLE postrider.call_exchange (
+    log_id bigint NOT NULL, at timestamptz NOT NULL DEFAULT now(), payment_id bigint NOT NULL, said bytea NOT NULL
+);
+CREATE INDEX call_exchange_payment_idx ON postrider.call_exchange (payment_id);
+CREATE INDEX call_exchange_at_idx ON postrider.call_exchange (at);
+
 -- The owners. An owner's connection holds an advisory lock per shard; its row is the fence.
 CREATE TABLE postrider.call_session (
     id uuid PRIMARY KEY, pid int NOT NULL, address text NOT NULL,

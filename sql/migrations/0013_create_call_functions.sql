@@ -380,7 +380,7 @@ BEGIN
 END $$;
 
 -- One outcome, under the payment's lock.
-CREATE FUNCTION postrider.call_apply(result jsonb, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text)
+CREATE FUNCTION postrider.call_apply(result jsonb, exchange bytea, OUT verdict text, OUT next text, OUT next_in interval, OUT channel text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     p postrider.payment;
@@ -389,6 +389,7 @@ DECLARE
     own boolean;
     about CONSTANT text := CASE WHEN result ->> 'operation' IN ('refund', 'query_refund') THEN 'refund' ELSE 'payment' END;
     e CONSTANT jsonb := coalesce(result -> 'evidence', '{}') || jsonb_build_object('object', about, 'asked', true);
+    line bigint;
 BEGIN
     SELECT x.* INTO p FROM postrider.payment AS x WHERE x.id = (result ->> 'payment_id')::bigint FOR NO KEY UPDATE;
     IF NOT FOUND THEN
@@ -434,22 +435,28 @@ BEGIN
                                     reason, verdict, next)
     VALUES (p.channel_no, p.id, (result ->> 'refund_id')::bigint, result ->> 'operation', coalesce((result ->> 'attempt')::int, 0),
             CASE WHEN own THEN k.dispatched_at END, (e ->> 'duration_ms')::int, (e ->> 'http_status')::int, e ->> 'transport', e ->> 'status', e ->> 'action',
-            e ->> 'reason', verdict, next);
+            e ->> 'reason', verdict, next) RETURNING id INTO line;
+    -- an outcome that is said twice has one exchange
+    IF exchange IS NOT NULL AND NOT EXISTS (SELECT FROM postrider.call_exchange AS x WHERE x.payment_id = p.id AND x.said = exchange) THEN
+        INSERT INTO postrider.call_exchange (log_id, payment_id, said) VALUES (line, p.id, exchange);
+    END IF;
 END $$;
 
-CREATE FUNCTION postrider.calls_apply(session uuid, results jsonb)
+-- exchanges: one for each result, in the same order, or NULL.
+CREATE FUNCTION postrider.calls_apply(session uuid, results jsonb, exchanges bytea[] DEFAULT '{}')
 RETURNS TABLE (call_id bigint, verdict text, next text, next_in_ms bigint, channel text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     one jsonb;
+    place bigint;
 BEGIN
     PERFORM postrider.call_fence($1);
     PERFORM FROM postrider.payment AS x WHERE x.id = ANY (ARRAY(SELECT (e.value ->> 'payment_id')::bigint FROM jsonb_array_elements($2) AS e (value)))
     ORDER BY x.id FOR NO KEY UPDATE;
-    FOR one IN SELECT e.value FROM jsonb_array_elements($2) WITH ORDINALITY AS e (value, at) ORDER BY (e.value ->> 'payment_id')::bigint, e.at LOOP
+    FOR one, place IN SELECT e.value, e.at FROM jsonb_array_elements($2) WITH ORDINALITY AS e (value, at) ORDER BY (e.value ->> 'payment_id')::bigint, e.at LOOP
         RETURN QUERY SELECT (one ->> 'call_id')::bigint, a.verdict, a.next, (extract(epoch FROM a.next_in) * 1000)::bigint, a.channel
-                     FROM postrider.call_apply(one) AS a;
+                     FROM postrider.call_apply(one, $3[place]) AS a;
     END LOOP;
 END $$;
 

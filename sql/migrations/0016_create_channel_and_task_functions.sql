@@ -333,6 +333,10 @@ BEGIN
     DELETE FROM postrider.call_log AS l
     WHERE l.ctid = ANY (ARRAY(SELECT x.ctid FROM postrider.call_log AS x WHERE x.at < now() - log_retention ORDER BY x.at LIMIT most));
     GET DIAGNOSTICS total = ROW_COUNT;
+    DELETE FROM postrider.call_exchange AS x
+    WHERE x.ctid = ANY (ARRAY(SELECT y.ctid FROM postrider.call_exchange AS y WHERE y.at < now() - log_retention ORDER BY y.at LIMIT most));
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    total := total + gone;
     DELETE FROM postrider.webhook_key AS k
     WHERE k.ctid = ANY (ARRAY(SELECT x.ctid FROM postrider.webhook_key AS x WHERE x.at < now() - webhook_retention ORDER BY x.at LIMIT most));
     GET DIAGNOSTICS gone = ROW_COUNT;

@@ -32,7 +32,8 @@ INSERT INTO postrider.resolution
 SELECT k.kind, r.action, r.permission, r.says FROM unnest(ARRAY['payment', 'refund', 'task', 'difference']) AS k (kind),
     (VALUES ('poll', 'payment.poll', 'ask the channel now'), ('rerun', 'task.rerun', 'let its task run again'), ('close', 'task.close', 'end it with a conclusion'),
             ('succeeded', 'task.resolve', 'it was paid'), ('failed', 'task.resolve', 'it failed for good'), ('cancelled', 'task.resolve', 'it was closed unpaid'),
-            ('refunded', 'task.resolve', 'it was paid and sent back')) AS r (action, permission, says);
+            ('refunded', 'task.resolve', 'it was paid and sent back')) AS r (action, permission, says)
+WHERE k.kind <> 'refund' OR r.action IN ('rerun', 'close', 'refunded');           -- its payment has ended: nothing else can be taken
 
 -- A stopped channel stands for the task about it. No SET: it is inlined where thousands of tasks are looked at.
 CREATE FUNCTION postrider.exception_kind_of(t postrider.task) RETURNS text

@@ -336,7 +336,18 @@ LANGUAGE sql STABLE SET search_path = pg_catalog AS $$
         'status', l.status, 'action', l.action, 'reason', l.reason, 'verdict', l.verdict, 'next', l.next)
 $$;
 
--- {"payment_id"}: everything of one payment; of what repeats, the newest 200.
+-- What was sent in a call and what came back; NULL: not kept. Bytes that are none of ours stay visible.
+CREATE FUNCTION postrider.exchange_json(payment_id bigint, log_id bigint) RETURNS jsonb
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    said CONSTANT bytea := (SELECT x.said FROM postrider.call_exchange AS x WHERE x.payment_id = $1 AND x.log_id = $2 LIMIT 1);
+BEGIN
+    RETURN convert_from(said, 'UTF8')::jsonb;
+EXCEPTION WHEN data_exception OR character_not_in_repertoire OR untranslatable_character THEN
+    RETURN jsonb_build_object('request', jsonb_build_object('body', postrider.bytes_json(said)));
+END $$;
+
+-- {"payment_id"}: everything of one payment; of what repeats, the newest 200, and what was sent and came back in the newest 50 calls.
 CREATE FUNCTION postrider.payment_show(who text, a jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
@@ -356,8 +367,9 @@ BEGIN
         'evidence', coalesce((SELECT jsonb_agg(jsonb_build_object('at', postrider.json_time(h.at), 'source', h.source, 'event_id', h.event_id, 'verdict', h.verdict,
             'from', h.from_state, 'to', h.to_state, 'refund_id', h.refund_id, 'version', h.version, 'evidence', h.evidence) ORDER BY h.id)
             FROM (SELECT x.* FROM postrider.payment_history AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT 200) AS h), '[]'),
-        'calls', coalesce((SELECT jsonb_agg(postrider.call_json(l) ORDER BY l.id)
-            FROM (SELECT x.* FROM postrider.call_log AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT 200) AS l), '[]'),
+        'calls', coalesce((SELECT jsonb_agg(postrider.call_json(n.l) || jsonb_build_object('exchange', CASE WHEN n.no <= 50 THEN postrider.exchange_json(p.id, (n.l).id) END)
+                                            ORDER BY (n.l).id)
+            FROM (SELECT x AS l, row_number() OVER (ORDER BY x.id DESC) AS no FROM postrider.call_log AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT 200) AS n), '[]'),
         'webhooks', coalesce((SELECT jsonb_agg(postrider.webhook_json(w) ORDER BY w.id)
             FROM (SELECT x.* FROM postrider.webhook AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT 200) AS w), '[]'),
         'tasks', coalesce((SELECT jsonb_agg(postrider.task_json(t) ORDER BY t.id) FROM postrider.task AS t WHERE t.payment_id = p.id), '[]'),
@@ -463,6 +475,7 @@ BEGIN
         'moves', coalesce((SELECT jsonb_agg(jsonb_build_object('at', postrider.json_time(l.at), 'from', l.from_state, 'to', l.to_state, 'who', l.who, 'reason', l.reason,
             'detail', l.detail) ORDER BY l.id) FROM postrider.task_log AS l WHERE l.task_id = t.id), '[]'),
         'difference', (SELECT to_jsonb(d) FROM postrider.recon_differences AS d WHERE d.difference_id = t.difference_id),
+        'kind', postrider.exception_kind_of(t),
         'actions', CASE WHEN t.state = 'MANUAL' THEN postrider.exception_actions(postrider.exception_kind_of(t), t.payment_id) ELSE '[]' END,
         'approvals', coalesce((SELECT jsonb_agg(postrider.approval_json(r) ORDER BY r.id) FROM postrider.approval AS r WHERE r.payment_id = t.payment_id), '[]'));
 END $$;

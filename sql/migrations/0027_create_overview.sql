@@ -6,7 +6,7 @@
 SET LOCAL ROLE postrider_owner;
 
 -- {"merchant_id", "order_no"}: at most 300 entries of each kind, oldest first. What went out and what came back stands as it was: a notification's
--- body and answers, a webhook's headers and body. A gateway's call has what it said, and the application's request.
+-- body and answers, a webhook's headers and body, the newest 100 calls of a payment.
 CREATE FUNCTION postrider.order_show(who text, a jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
     SET jit = off AS $$
@@ -35,11 +35,13 @@ BEGIN
             SELECT y.*, row_number() OVER () AS many FROM (SELECT x.* FROM postrider.payment_history AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT most) AS y) AS h
         UNION ALL
         SELECT coalesce(l.dispatched_at, l.at), 'call.' || l.operation, coalesce(l.status, l.transport) || coalesce(': ' || l.verdict, ''), NULL, l.payment_id, NULL,
-               jsonb_build_object('operation', l.operation, 'attempt', l.attempt, 'refund_id', l.refund_id),
-               jsonb_build_object('status', l.http_status, 'duration_ms', l.duration_ms, 'error', nullif(l.transport, 'ok'), 'said', l.status, 'reason', l.reason),
+               jsonb_build_object('operation', l.operation, 'attempt', l.attempt, 'refund_id', l.refund_id) || coalesce(x.said -> 'request', '{}'),
+               coalesce(x.said -> 'response', '{}')
+                   || jsonb_build_object('status', l.http_status, 'duration_ms', l.duration_ms, 'error', nullif(l.transport, 'ok'), 'said', l.status, 'reason', l.reason),
                jsonb_build_object('action', l.action, 'verdict', l.verdict, 'next', l.next, 'recorded_at', postrider.json_time(l.at)), l.many
         FROM unnest(payments) AS p (id) CROSS JOIN LATERAL (
             SELECT y.*, row_number() OVER () AS many FROM (SELECT x.* FROM postrider.call_log AS x WHERE x.payment_id = p.id ORDER BY x.id DESC LIMIT most) AS y) AS l
+        CROSS JOIN LATERAL (SELECT CASE WHEN l.many <= 100 THEN postrider.exchange_json(l.payment_id, l.id) END AS said) AS x
         UNION ALL
         SELECT w.received_at, 'webhook.' || w.state, coalesce(nullif(w.result, ''), w.verdict), NULL, w.payment_id, NULL,
                jsonb_build_object('method', w.method, 'query', w.query, 'headers', w.headers, 'body', postrider.bytes_json(w.body)), NULL,

@@ -106,8 +106,9 @@ class Scheduler:
         result.update(evidence=evidence, next_ms=next_ms, **more)
         return result
 
-    def apply(self, *results):
-        got = self.session.run("SELECT row_to_json(a) FROM postrider.calls_apply('%s', %s) AS a" % (self.id, quote(list(results))))
+    def apply(self, *results, exchanges=()):
+        given = "ARRAY[%s]::bytea[]" % ", ".join("NULL" if one is None else "convert_to(%s, 'UTF8')" % quote(one) for one in exchanges)
+        got = self.session.run("SELECT row_to_json(a) FROM postrider.calls_apply('%s', %s, %s) AS a" % (self.id, quote(list(results)), given))
         return [json.loads(r[0]) for r in got]
 
     def step(self, payment, evidence, refund=None, next_ms=1000, **more):
@@ -121,5 +122,6 @@ class Scheduler:
             return "not handed out"
         if handed["dropped"]:
             return "dropped: " + handed["dropped"]
-        done = self.apply(self.outcome(handed, evidence(handed) if callable(evidence) else evidence, next_ms, **more))[0]
+        said = '{"request": {"call": %d, "attempt": %d}}' % (call_id, handed["attempt"])
+        done = self.apply(self.outcome(handed, evidence(handed) if callable(evidence) else evidence, next_ms, **more), exchanges=(said,))[0]
         return "%s: %s -> %s" % (handed["operation"], done["verdict"], done["next"])

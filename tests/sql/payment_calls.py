@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What follows an outcome (R1, R2, R5, R8, P8), played through: each line is one call, its answer, and what is to come of it."""
+import json
+
 import pay
 from pg import Session, finish, is_, ok
 
@@ -239,6 +241,28 @@ is_(second.step(payment, PAID(payment)), "dropped: channel stopped", "nothing is
 is_(other.fails("SELECT postrider.channel_resume('me', 'noclose', 'new key')"), "PR006", "it is not resumed without a test call")
 is_(other.value("SELECT postrider.channel_resume('me', 'noclose', 'new key', '{\"http_status\": 404}')"), "t", "but after one that the gateway took")
 is_(second.step(payment, PAID(payment)), "query: applied -> none: final", "and all goes on")
+
+# what was sent and what came back
+payment, other_payment = pay.submit(other, "ex1"), pay.submit(other, "ex2")
+handed = [second.dispatch(second.call_of(one)) for one in (payment, other_payment)]
+sent = {"request": {"method": "POST", "url": "https://x/y", "headers": [["A", "b"]], "body": "a=b"}, "response": {"status": 200, "headers": [], "body": "{}"}}
+results = [second.outcome(handed[0], pay.says(other, payment, "PENDING", reference="ex1")), second.outcome(handed[1], pay.says(other, other_payment, "PENDING", reference="ex2"))]
+second.apply(results[1], results[0], exchanges=(None, json.dumps(sent)))
+kept = "SELECT payment_id, convert_from(said, 'UTF8') FROM postrider.call_exchange WHERE payment_id IN (%d, %d)" % (payment, other_payment)
+is_(other.run(kept), [[str(payment), json.dumps(sent)]], "an exchange is kept with its own call, whatever order the results come in")
+second.apply(results[0], exchanges=(json.dumps(sent),))
+is_((len(other.run(kept)), other.value("SELECT count(*) FROM postrider.call_log WHERE payment_id = %d" % payment)), (1, "2"), "an outcome that is said twice has one")
+shown = lambda one, who="people": json.loads(other.value("SELECT postrider.payment_show('%s', '{\"payment_id\": %d}')" % (who, one)))
+is_([call["exchange"] for call in shown(payment)["calls"]], [sent, None], "the payment shows it")
+timeline = json.loads(other.value("SELECT postrider.order_show('people', '{\"merchant_id\": \"m1\", \"order_no\": \"ex1\"}')"))["timeline"]
+call = [one for one in timeline if one["kind"] == "call.charge" and "url" in one["request"]]
+is_([(one["request"]["url"], one["request"]["body"], one["request"]["operation"], one["response"]["body"]) for one in call],
+    [("https://x/y", "a=b", "charge", "{}")], "and the timeline of its order")
+second.apply(second.outcome(handed[1], pay.says(other, other_payment, "PENDING")), exchanges=("no JSON \\u0000",))
+is_(shown(other_payment)["calls"][-1]["exchange"], {"request": {"body": "no JSON \\u0000"}}, "what is no JSON refuses nothing, and is shown as it is")
+other.run("UPDATE postrider.call_exchange SET at = now() - interval '2 h' WHERE payment_id = %d" % payment)
+other.run("SELECT postrider.payments_purge('1 h', '3 years', 1000)")
+is_([one[0] for one in other.run(kept)], [str(other_payment)], "it goes with the log of calls")
 
 # every case has its rule
 is_(s.value("""SELECT count(*) FROM (VALUES ('charge'), ('capture'), ('query'), ('close'), ('refund'), ('query_refund')) AS o (operation)

@@ -6,7 +6,7 @@ import re
 import pay
 from pg import Session, finish, is_, ok
 
-GROWING = ("payment", "refund", "dispute", "payment_history", "payment_event", "call", "call_log", "webhook", "webhook_key", "webhook_orphan", "task", "task_log",
+GROWING = ("payment", "refund", "dispute", "payment_history", "payment_event", "call", "call_log", "call_exchange", "webhook", "webhook_key", "webhook_orphan", "task", "task_log",
            "task_key", "http_answer", "fulfilment", "outbox", "job", "attempt", "dead", "cancelled")
 s = Session()
 pay.setup(s)
@@ -112,7 +112,8 @@ s.run("""
     INSERT INTO postrider.call (channel_no, class, operation, payment_id, due, reason, salt)
     SELECT channel_no, 1, 'query', id, now() + interval '30 min', 'x', 1 FROM postrider.payment WHERE order_no LIKE 'f%';
     INSERT INTO postrider.payment_history (payment_id, source, verdict) SELECT id, 'x', 'x' FROM postrider.payment;
-    INSERT INTO postrider.call_log (channel_no, payment_id, operation, attempt) SELECT channel_no, id, 'query', 1 FROM postrider.payment""")
+    INSERT INTO postrider.call_log (channel_no, payment_id, operation, attempt) SELECT channel_no, id, 'query', 1 FROM postrider.payment;
+    INSERT INTO postrider.call_exchange (log_id, payment_id, said) SELECT id, payment_id, '{}' FROM postrider.call_log""")
 plans("grown, statistics of nearly empty tables")
 s.run("VACUUM ANALYZE")
 plans("with statistics")

@@ -8,7 +8,7 @@ import pay
 import plan
 from pg import Session, finish, ok
 
-plan.GROWING = re.compile(r"outbox\w*|job|attempt\w*|dead|cancelled|payment|refund|payment_history|call|call_log|webhook|webhook_key|task|task_log|"
+plan.GROWING = re.compile(r"outbox\w*|job|attempt\w*|dead|cancelled|payment|refund|payment_history|call|call_log|call_exchange|webhook|webhook_key|task|task_log|"
                           r"audit|audit_chain|approval|recon_difference|recon_bad_row|fulfilment")
 MANY = 20000
 READS = {
@@ -50,6 +50,7 @@ admin.run("""
     FROM generate_series(1, 5000) n, postrider.channel AS c;
     INSERT INTO postrider.payment_history (payment_id, source, verdict) SELECT p.id, 'x', 'applied' FROM postrider.payment AS p;
     INSERT INTO postrider.call_log (channel_no, payment_id, operation, attempt) SELECT p.channel_no, p.id, 'query', 1 FROM postrider.payment AS p;
+    INSERT INTO postrider.call_exchange (log_id, payment_id, said) SELECT l.id, l.payment_id, '{}' FROM postrider.call_log AS l;
     INSERT INTO postrider.task (task_no, biz_type, biz_id, merchant_id, order_no, payment_id, source, state, moved_by)
     SELECT 'T' || p.id, 'delivery', p.id::text, p.merchant_id, p.order_no, p.id, 'inspection', CASE WHEN p.id %% 10 = 0 THEN 'MANUAL' ELSE 'CLOSED' END, 'x' FROM postrider.payment AS p;
     INSERT INTO postrider.webhook (channel_no, received_at, method, headers, body, verdict, state, payment_id)

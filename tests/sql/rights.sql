@@ -92,5 +92,5 @@ SELECT t.may_not('postrider_' || name, s) FROM (SELECT name FROM t.role UNION AL
 SELECT t.may_not('postrider_' || name, 'SELECT postrider.submit_payment(''m1'', ''o'', ''c'', 1, ''CNY'')') FROM (SELECT name FROM t.role UNION ALL SELECT 'gateway_scheduler') AS r (name)
 WHERE name NOT IN ('app', 'console');
 SELECT t.may('postrider_app', 'SELECT * FROM postrider.' || v) FROM unnest(ARRAY['payment_status', 'refund_status', 'compensation_tasks', 'webhook_journal', 'channels', 'fulfilments', 'payment_events']) AS v;
-SELECT t.may_not('postrider_app', 'SELECT * FROM postrider.' || v) FROM unnest(ARRAY['manual_actions', 'http_keys', 'call_log', 'task_log']) AS v;
+SELECT t.may_not('postrider_app', 'SELECT * FROM postrider.' || v) FROM unnest(ARRAY['manual_actions', 'http_keys', 'call_log', 'call_exchange', 'task_log']) AS v;
 SELECT * FROM finish();

@@ -4,9 +4,10 @@
 --   "next_ms": delay until the next call as planned (pr_poll_plan when the status is PENDING, NOT_FOUND, SUCCEEDED, FAILED ...;
 --   charge_retry by `failures` + 1 when UNKNOWN or a failed request), absent or null: the plan says none (exhausted),
 --   "next_reason": text, "sooner": int (as the plan counted it), "at_expiry": bool (this was a poll at or after expiry),
---   "returned": true = handed back untried (no evidence; the call waits again at once)}
+--   "returned": true = handed back untried (no evidence; the call waits again at once)}   $3 bytea[] for each of them, in the same order, its
+--   exchange as lib/gateway/exchange_json.h has it, or NULL
 -- rows: one for each element, by payment (match them by call_id): call_id bigint, verdict text ('applied' | 'ignored: REASON' | 'held: REASON' | 'returned' |
 --   'stale token: VERDICT' = the row is no longer this call's, its evidence went through the payment's door all the same | 'gone'),
 --   next text (operation of the next call, or 'none: WHY'), next_in_ms bigint or NULL, channel text.
 -- Errors: PR009 the session has ended (another takes the results: offer them to the new owner).
-SELECT a.call_id, a.verdict, a.next, a.next_in_ms, a.channel FROM postrider.calls_apply($1::uuid, $2::text::jsonb) AS a;
+SELECT a.call_id, a.verdict, a.next, a.next_in_ms, a.channel FROM postrider.calls_apply($1::uuid, $2::text::jsonb, $3::bytea[]) AS a;

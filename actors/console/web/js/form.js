@@ -52,11 +52,11 @@ export const REASON = {name: "reason", label: "Reason", type: "textarea", requir
                        hint: "It is written into the audit log."};
 
 // Opens a dialog with these fields. act(values) does it: what it throws is shown and the dialog stays. Gives what act gave, or
-// null when it was cancelled. danger: the button is red. about: children that say what it is about.
+// null when it was cancelled; without a button there is only one that closes. danger: the button is red. about: children that say what it is about.
 export function ask({title, about = [], fields = [], button = "Do it", danger = false, act}) {
   return new Promise((done) => {
     const flaw = h("p", {class: "flaw", role: "alert"});
-    const submit = h("button", {type: "submit", class: danger ? "danger" : "primary"}, button);
+    const submit = h("button", {type: "submit", class: danger ? "danger" : "primary", hidden: !button}, button);
     let result = null;
     const form = h("form", {method: "dialog", onsubmit: async (event) => {
       event.preventDefault();
@@ -70,7 +70,7 @@ export function ask({title, about = [], fields = [], button = "Do it", danger = 
       }
       submit.disabled = false;
     }}, h("h2", {id: "dialog-title"}, title), about, fields.map(field), flaw,
-      h("div", {class: "buttons"}, submit, h("button", {type: "button", onclick: () => dialog.close()}, "Cancel")));
+      h("div", {class: "buttons"}, submit, h("button", {type: "button", onclick: () => dialog.close()}, button ? "Cancel" : "Close")));
     const dialog = h("dialog", {"aria-labelledby": "dialog-title", onclose: () => { dialog.remove(); done(result); }}, form);
     document.body.append(dialog);
     dialog.showModal();

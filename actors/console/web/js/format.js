@@ -54,7 +54,7 @@ export function age(text) {
 
 // A state as a coloured word; the word says it too.
 const GOOD = ["active", "delivered", "succeeded", "SUCCESS", "executed", "closed", "explained", "repaired", "ok"];
-const BAD = ["dead", "failed", "stopped", "disabled", "MANUAL", "FAILED", "open", "overdue", "rejected", "forced_open"];
+const BAD = ["refused", "dead", "failed", "stopped", "disabled", "MANUAL", "FAILED", "open", "overdue", "rejected", "forced_open"];
 
 export function state(word) {
   if (word === null || word === undefined || word === "") return "";

@@ -5,12 +5,12 @@ import {append, h, replace, say} from "./dom.js";
 import {field} from "./form.js";
 
 // {path: "/api/x", columns: [{title, cell: (item) => child}], filters: [field specs], values: {name: value}, caption,
-//  row: (item) => link or null, select: true, bulk: (ids) => [buttons], idOf: (item) => id, csv: true,
+//  row: (item) => link or null, select: true, bulk: (ids, items) => [buttons], idOf: (item) => id, csv: true,
 //  keep: (values) => void (the page's address follows the filters), limit}
 // Gives {element, reload}.
 export function list(spec) {
   const filters = {...(spec.values || {})};
-  const selected = new Set();
+  const selected = new Map(); // id: item
   const body = h("tbody");
   const status = h("p", {class: "status", role: "status"});
   const more = h("button", {hidden: true, onclick: () => load(false)}, "More");
@@ -27,7 +27,7 @@ export function list(spec) {
     if (spec.select) {
       const id = spec.idOf(item);
       cells.unshift(h("td", {}, h("input", {type: "checkbox", "aria-label": "Select " + id, checked: selected.has(id), onchange: (event) => {
-        if (event.target.checked) selected.add(id); else selected.delete(id);
+        if (event.target.checked) selected.set(id, item); else selected.delete(id);
         showBulk();
       }})));
     }
@@ -35,7 +35,7 @@ export function list(spec) {
   }
 
   function showBulk() {
-    replace(bulk, selected.size > 0 && spec.bulk ? [h("span", {}, selected.size + " selected"), spec.bulk([...selected])] : null);
+    replace(bulk, selected.size > 0 && spec.bulk ? [h("span", {}, selected.size + " selected"), spec.bulk([...selected.keys()], [...selected.values()])] : null);
   }
 
   async function load(fresh) {
@@ -81,7 +81,9 @@ export function list(spec) {
     h("button", {type: "submit", class: "primary"}, "Show"), csv) : null;
 
   const heads = spec.columns.map((column) => h("th", {scope: "col"}, column.title));
-  if (spec.select) heads.unshift(h("th", {scope: "col"}, h("span", {class: "hidden"}, "Select")));
+  if (spec.select) heads.unshift(h("th", {scope: "col"}, h("input", {type: "checkbox", "aria-label": "Select all that are shown", onchange: (event) => {
+    for (const box of body.querySelectorAll("td:first-child > input[type=checkbox]")) if (box.checked !== event.target.checked) box.click();
+  }})));
   const element = h("section", {class: "list"}, form, bulk,
     h("div", {class: "scroll"}, h("table", {}, h("caption", {class: "hidden"}, spec.caption || "List"), h("thead", {}, h("tr", {}, heads)), body)),
     h("div", {class: "foot"}, status, more, spec.filters ? null : csv));

@@ -83,8 +83,8 @@ Test(evidence_json, hostile_texts)
     static const struct {
         const char *in, *out;
     } rows[] = {
-        {"a\"b\\c", "\"a\\u0022b\\u005cc\""},
-        {"\x01\n\x7f", "\"\\u0001\\u000a\\u007f\""},
+        {"a\"b\\c", "\"a\\\"b\\\\c\""},
+        {"\x01\n\x7f", "\"\\u0001\\n\\u007f\""},
         {"\xc3\xa4\xe4\xb8\xad", "\"\xc3\xa4\xe4\xb8\xad\""},
         {"\xff", "\"\xef\xbf\xbd\""},
         {"\xc3", "\"\xef\xbf\xbd\""},

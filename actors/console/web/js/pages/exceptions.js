@@ -24,18 +24,26 @@ function fieldsOf(action) {
   return [REASON];
 }
 
-function tell(result) {
-  const waits = result.results.filter((one) => one.approval_id);
-  if (result.refused > 0) say(result.results.filter((one) => !one.ok).map((one) => `${one.id}: ${one.error || one.says}`).join("; "), "bad");
-  else if (waits.length > 0) say(`Asked for: approval ${waits.map((one) => one.approval_id).join(", ")} waits for another person.`);
-  else say(result.done === 1 ? result.results[0].says || "Done." : `${result.done} done.`);
+// Each by itself: what came of it, or what would.
+function each(results) {
+  return h("ul", {class: "plain results"}, results.map((one) => h("li", {}, state(one.ok ? "ok" : "refused"), " ", one.id, ": ",
+    one.approval_id ? h("a", {href: "#/approvals/" + one.approval_id}, `approval ${one.approval_id} waits for another person`) : one.error || one.says || "can be done")));
 }
 
-// One resolution of one or many of the same kind: tried dry first, so that its count and what would be refused are seen.
+function tell(result) {
+  const [first] = result.results;
+  if (result.count > 1) {
+    ask({title: `${result.done} of ${result.count} done, ${result.refused} refused`, about: each(result.results), button: null});
+    say(`${result.done} done, ${result.refused} refused.`, result.refused > 0 ? "bad" : undefined);
+  } else if (!first.ok) say(`${first.id}: ${first.error}`, "bad");
+  else if (first.approval_id) say(`Asked for: approval ${first.approval_id} waits for another person.`);
+  else say(first.says || "Done.");
+}
+
+// One resolution of one or many of the same kind. Many are tried dry first, so that their number, and what would be refused, is seen.
 export async function resolve(kind, ids, action, done) {
-  const arguments_ = (values) => ({kind, ids, action: action.action, reason: values.reason,
-    ...(values.evidence ? {detail: action.action === "resume" ? {test: values.evidence} : values.evidence} : {})});
-  const outcome = h("p", {class: "status", role: "status"});
+  const outcome = h("div", {class: "status", role: "status"});
+  let tried = "";
   const result = await ask({
     title: `${action.says || action.action}: ${ids.length === 1 ? ids[0] : ids.length + " of kind " + kind}`,
     about: [action.four_eyes && h("p", {}, "It takes two: another person with the role approver has to approve it."), outcome],
@@ -43,19 +51,32 @@ export async function resolve(kind, ids, action, done) {
     button: action.four_eyes ? "Ask for approval" : "Do it",
     danger: action.action === "close",
     act: async (values) => {
-      const dry = await post("/api/exceptions/resolve", {...arguments_(values), dry_run: true});
-      if (dry.refused > 0 && dry.done === 0) throw new Error(dry.results[0].error || "It is refused.");
-      if (ids.length > 1 && outcome.textContent === "") {
-        replace(outcome, `${dry.done} of ${dry.count} can be done, ${dry.refused} would be refused. Press again to go on.`);
-        throw new Error("Nothing was done yet.");
+      const wanted = {kind, ids, action: action.action, reason: values.reason,
+        ...(values.evidence ? {detail: action.action === "resume" ? {test: values.evidence} : values.evidence} : {})};
+      if (ids.length > 1 && tried !== JSON.stringify(wanted)) {
+        const dry = await post("/api/exceptions/resolve", {...wanted, dry_run: true});
+        replace(outcome, h("p", {}, `${dry.done} of ${dry.count} can be done, ${dry.refused} would be refused.`), each(dry.results));
+        if (dry.done === 0) throw new Error("Nothing of it can be done.");
+        tried = JSON.stringify(wanted);
+        throw new Error("Nothing was done yet. Press again to go on.");
       }
-      return post("/api/exceptions/resolve", arguments_(values));
+      const did = await post("/api/exceptions/resolve", wanted);
+      if (ids.length === 1 && !did.results[0].ok) throw new Error(did.results[0].error);
+      return did;
     },
   });
   if (result) {
     tell(result);
     done();
   }
+}
+
+// What all of these may end by: one kind at a time has a door for many.
+function together(items, done) {
+  if (items.some((item) => item.kind !== items[0].kind)) return h("span", {class: "hint"}, "Of one kind at a time.");
+  const shared = (items[0].actions || []).filter((action) => may(action.role || "operator") &&
+    items.every((item) => (item.actions || []).some((other) => other.action === action.action)));
+  return shared.map((action) => h("button", {onclick: () => resolve(items[0].kind, items.map((item) => item.id), action, done)}, action.action + (action.four_eyes ? " (two)" : "")));
 }
 
 function buttons(item, done) {
@@ -93,10 +114,9 @@ async function show({main, query, signal, keep, reload}) {
       {title: "Since", cell: (item) => [time(item.since), h("div", {class: "hint"}, duration(item.age_s), item.overdue && " ", item.overdue && state("overdue"))]},
       {title: "Resolve", cell: (item) => buttons(item, () => table.reload())},
     ],
-    select: may("operator") && query.kind,
-    idOf: (item) => item.id,
-    bulk: (ids) => (query.kind === "dead" ? ["redrive", "close"] : query.kind === "task" || query.kind === "difference" ? ["rerun", "close"] : ["close"])
-      .map((action) => h("button", {onclick: () => resolve(query.kind, ids, {action, says: action}, () => table.reload())}, action)),
+    select: may("operator"),
+    idOf: (item) => item.kind + " " + item.id,
+    bulk: (_, items) => together(items, () => table.reload()),
     empty: "Nothing waits for a person.",
   });
   main.append(head, table.element);

@@ -63,12 +63,28 @@ function payments(items, reload) {
       ["Next question", time(item.next_poll_at)], ["Expires", time(item.expires_at)]]), paymentButtons(item, reload)));
 }
 
-function exchange(label, said) {
+// [[name, value], ...] as they went over the wire, or an object.
+function headerLines(headers) {
+  const pairs = Array.isArray(headers) ? headers : Object.entries(headers);
+  return pairs.length === 0 ? null : h("pre", {class: "json", tabindex: "0"}, pairs.map(([name, value]) => `${name}: ${value}`).join("\n"));
+}
+
+// For people first; what that has moved stands below as it was.
+function bodyOf(body) {
+  const shown = json(body);
+  if (typeof body !== "string" || shown.textContent === body) return shown;
+  return [shown, h("details", {}, h("summary", {}, "Byte for byte"), h("pre", {class: "json", tabindex: "0"}, body))];
+}
+
+// What went out, or what came back: "METHOD URL" or a status, headers, body; all else that is known in one line.
+export function exchange(label, said) {
   if (!said) return null;
-  const {body, headers, ...rest} = said;
+  const {body, headers, method, url, bytes, cut, ...rest} = said;
+  const known = Object.entries(rest).filter(([, value]) => value !== null && value !== "");
   return h("div", {class: "exchange"}, h("h3", {}, label),
-    h("p", {}, Object.entries(rest).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`).join(" · ")),
-    headers && json(headers), body !== null && body !== undefined && json(body));
+    url && h("p", {class: "wire"}, `${method || "POST"} ${url}`),
+    known.length > 0 && h("p", {}, known.map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`).join(" · ")),
+    headers && headerLines(headers), body !== null && body !== undefined && bodyOf(body), cut && h("p", {class: "hint"}, `Cut: ${number(bytes)} bytes in all.`));
 }
 
 function event(item) {

@@ -5,7 +5,7 @@ import {h, say} from "../dom.js";
 import {json, money, state, time} from "../format.js";
 import {linkTo, orderLink} from "../links.js";
 import {facts, list} from "../table.js";
-import {paymentButtons} from "./orders.js";
+import {exchange, paymentButtons} from "./orders.js";
 
 export const payments = {path: "payments", title: "Payments", menu: "Payments", show};
 
@@ -40,7 +40,12 @@ export function rows(title, items) {
   if (!items || items.length === 0) return null;
   return [h("h2", {}, title), h("ol", {class: "timeline"}, items.map((item) => h("li", {}, h("details", {}, h("summary", {},
     time(item.at || item.created_at || item.received_at || item.asked_at), " ", item.operation || item.task_no || item.refund_no || item.action || item.source || item.channel || "", " ",
-    item.from !== undefined && item.to ? `${item.from || ""} -> ${item.to} ` : "", state(item.status || item.state || item.verdict)), json(item)))))];
+    item.from !== undefined && item.to ? `${item.from || ""} -> ${item.to} ` : "", state(item.status || item.state || item.verdict)), whole(item)))))];
+}
+
+// A call shows what was sent and what came back first.
+function whole({exchange: said, ...item}) {
+  return [said && exchange("Request", said.request), said && exchange("Response", said.response), json(item)];
 }
 
 async function showOne({main, signal, reload}, payment_id) {

@@ -70,6 +70,8 @@ function quarantine({query, keep}) {
       {title: "State", cell: (item) => state(item.closed_at ? "closed" : "open")},
       {title: "Do", cell: (item) => (may("operator") && !item.closed_at ? h("button", {onclick: () => resolve("quarantine", [String(item.row_id)], {action: "close", says: "Close"}, () => table.reload())}, "Close") : "")},
     ],
+    select: may("operator"), idOf: (item) => String(item.row_id),
+    bulk: (ids) => h("button", {onclick: () => resolve("quarantine", ids, {action: "close", says: "Close"}, () => table.reload())}, "Close"),
     empty: "Every row was understood.",
   });
   return table.element;

@@ -37,14 +37,14 @@ function showAll({main, query, keep}) {
 
 async function showOne({main, signal, reload}, task_no) {
   try {
-    const {task, moves, difference, approvals} = await get(path("/api/tasks/{task_no}", {task_no}), signal);
+    const {task, moves, difference, approvals, kind, actions} = await get(path("/api/tasks/{task_no}", {task_no}), signal);
     main.append(facts([["Task", task_no], ["Kind", task.biz_type], ["About", task.biz_id], ["Status", state(task.status)],
       ["Order", task.order_no && h("a", {href: orderLink(task.merchant_id, task.order_no)}, `${task.merchant_id} ${task.order_no}`)], ["Source", task.source],
       ["Payment", task.payment_id && h("a", {href: "#/payments/" + task.payment_id}, task.payment_id)], ["Code", task.last_error_code], ["Why", task.last_error_message], ["Tries", `${task.retry_count} of ${task.retry_limit}`],
       ["Held by", task.lock_owner], ["Closed by", task.closed_by], ["Conclusion", task.conclusion], ["Follows", task.follows], ["Next run", time(task.next_run_at)], ["Created", time(task.created_at)]]));
     if (task.status === "MANUAL" && may("operator")) {
-      main.append(h("div", {class: "buttons"}, [{action: "rerun", says: "Run again"}, {action: "close", says: "Close"}].map((action) =>
-        h("button", {onclick: () => resolve("task", [task_no], action, reload)}, action.says))));
+      main.append(h("div", {class: "buttons"}, actions.filter((action) => may(action.role || "operator")).map((action) =>
+        h("button", {title: action.says, onclick: () => resolve(kind, [task_no], action, reload)}, action.action + (action.four_eyes ? " (two)" : "")))));
     }
     if (task.request) main.append(h("h2", {}, "Request"), json(task.request));
     if (task.result) main.append(h("h2", {}, "Result"), json(task.result));
