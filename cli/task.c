@@ -15,6 +15,7 @@ static const pr_arg_t list_options[] = {
     {"status", PR_ARG_CHOICE, "open|WAITING|PROCESSING|RETRY|MANUAL|FAILED|SUCCESS|CLOSED|all", "in which state (default open)", 0, 0},
     {"kind", PR_ARG_TEXT, "BIZ_TYPE", "only of this kind: payment_review, refund_review ...", 0, 0},
     PR_ARG_OF_MERCHANT,
+    {"order", PR_ARG_TEXT, "ORDER_NO", "only about this order of the merchant", 0, 0},
     {"payment", PR_ARG_TEXT, "PAYMENT_ID", "only about this payment", 0, 0},
     PR_ARG_LIMIT(100000),
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
@@ -41,7 +42,15 @@ static const pr_column_t columns[] = {
     {"follows", PR_COLUMN_TEXT, true}, {"created_at", PR_COLUMN_TIME, false},
     {"updated_at", PR_COLUMN_TIME, true}, {"request", PR_COLUMN_OBJECT, true},
     {"result", PR_COLUMN_OBJECT, true}, {"before", PR_COLUMN_OBJECT, true},
-    {"after", PR_COLUMN_OBJECT, true}, {NULL, PR_COLUMN_NONE, false},
+    {"after", PR_COLUMN_OBJECT, true}, {"difference_id", PR_COLUMN_I64, true},
+    {"lock_owner", PR_COLUMN_TEXT, true}, {"locked_at", PR_COLUMN_TIME, true},
+    {NULL, PR_COLUMN_NONE, false},
+};
+static const pr_column_t run_columns[] = {
+    {"run", PR_COLUMN_I32, false}, {"started_at", PR_COLUMN_TIME, false},
+    {"ended_at", PR_COLUMN_TIME, false}, {"ended", PR_COLUMN_TEXT, false},
+    {"code", PR_COLUMN_TEXT, false}, {"message", PR_COLUMN_TEXT, false},
+    {"worker", PR_COLUMN_TEXT, false}, {NULL, PR_COLUMN_NONE, false},
 };
 /* clang-format on */
 
@@ -56,6 +65,9 @@ static int list(pr_console_t *console, const pr_args_t *args)
     if (code != PR_EXIT_OK) {
         return code;
     }
+    if (pr_args_given(args, "order") && !pr_args_given(args, "merchant")) {
+        return pr_console_usage("--merchant is needed: an order's number is its merchant's");
+    }
     status = status == NULL ? "open" : strcmp(status, "all") == 0 ? NULL : status;
     pr_params_add_text(console->params, status);
     pr_params_add_text(console->params, pr_args_text(args, "kind"));
@@ -65,6 +77,7 @@ static int list(pr_console_t *console, const pr_args_t *args)
     } else {
         pr_params_add_null(console->params);
     }
+    pr_params_add_text(console->params, pr_args_text(args, "order"));
     pr_params_add_i32(console->params, limit->given ? (int32_t)limit->integer : 100);
     code = pr_console_query(console, PR_SQL_CLI_TASK_LIST, &rows);
     if (code == PR_EXIT_OK) {
@@ -73,16 +86,34 @@ static int list(pr_console_t *console, const pr_args_t *args)
     return code;
 }
 
+static void print_task(const pr_console_t *console, const pr_rows_t *task, const pr_rows_t *runs)
+{
+    if (console->json) {
+        json_t *object = pr_console_object(task, 0, columns);
+        json_object_set_new(object, "runs", pr_console_array(runs, run_columns));
+        pr_console_json(object);
+        return;
+    }
+    pr_console_print_one(console, task, 0, columns);
+    putchar('\n');
+    pr_console_print(console, runs, run_columns, "it has not run yet");
+}
+
 static int show(pr_console_t *console, const pr_args_t *args)
 {
-    PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
+    PR_CLEANUP(pr_rows) pr_rows_t *task = NULL;
+    PR_CLEANUP(pr_rows) pr_rows_t *runs = NULL;
     pr_params_add_text(console->params, args->positional[0]);
-    int code = pr_console_query(console, PR_SQL_CLI_TASK_SHOW, &rows);
-    if (code == PR_EXIT_OK && pr_rows_count(rows) == 0) {
+    int code = pr_console_query(console, PR_SQL_CLI_TASK_SHOW, &task);
+    if (code == PR_EXIT_OK && pr_rows_count(task) == 0) {
         return pr_console_failed("there is no task %s", args->positional[0]);
     }
     if (code == PR_EXIT_OK) {
-        pr_console_print_one(console, rows, 0, columns);
+        pr_params_add_text(console->params, args->positional[0]);
+        code = pr_console_query(console, PR_SQL_CLI_TASK_RUNS, &runs);
+    }
+    if (code == PR_EXIT_OK) {
+        print_task(console, task, runs);
     }
     return code;
 }
@@ -188,7 +219,7 @@ int pr_task_main(int argc, char **argv)
                                             "Tasks, oldest first; MANUAL ones wait for a person.",
                                             list_options, 0, 0};
     static const pr_arg_spec_t show_spec = {
-        "task show TASK_NO", "One task: why it is there and what came of it.", NULL, 1, 1};
+        "task show TASK_NO", "One task: why it is there and what came of each run.", NULL, 1, 1};
     static const pr_arg_spec_t resolve_spec = {
         "task resolve TASK_NO --as WORD --reason TEXT [--evidence JSON]",
         "Asks to end it by saying how its payment ended: another person approves that. rerun closes "

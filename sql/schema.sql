@@ -13028,6 +13028,43 @@ ALTER TABLE postrider.task_log ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY 
 );
 
 --
+-- Name: task_runs; Type: VIEW; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE VIEW postrider.task_runs AS
+ SELECT t.task_no,
+    t.biz_type,
+    t.merchant_id,
+    t.order_no,
+    (( SELECT count(*) AS count
+           FROM postrider.task_log x
+          WHERE ((x.task_id = c.task_id) AND (x.to_state = 'PROCESSING'::text) AND (x.id <= c.id))))::integer AS run,
+    c.at AS started_at,
+    c.who AS worker,
+    e.at AS ended_at,
+    e.to_state AS ended,
+    COALESCE((e.detail ->> 'error_code'::text), e.reason) AS code,
+    (e.detail ->> 'error_message'::text) AS message
+   FROM ((postrider.task t
+     JOIN postrider.task_log c ON (((c.task_id = t.id) AND (c.to_state = 'PROCESSING'::text))))
+     LEFT JOIN LATERAL ( SELECT l.at,
+            l.to_state,
+            l.reason,
+            l.detail
+           FROM postrider.task_log l
+          WHERE ((l.task_id = c.task_id) AND (l.id > c.id))
+          ORDER BY l.id
+         LIMIT 1) e ON (true));
+
+ALTER TABLE postrider.task_runs OWNER TO postrider_owner;
+
+--
+-- Name: VIEW task_runs; Type: COMMENT; Schema: postrider; Owner: postrider_owner
+--
+
+COMMENT ON VIEW postrider.task_runs IS 'Every run of every task. Look up by task_no, or by merchant_id and order_no.';
+
+--
 -- Name: task_session; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -17668,6 +17705,13 @@ GRANT SELECT ON TABLE postrider.task_incidents TO postrider_console;
 --
 
 GRANT SELECT ON TABLE postrider.task_kind TO postrider_console;
+
+--
+-- Name: TABLE task_runs; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.task_runs TO postrider_app;
+GRANT SELECT ON TABLE postrider.task_runs TO postrider_console;
 
 --
 -- Name: TABLE task_session; Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -91,6 +91,18 @@ SELECT t.task_no, t.biz_type, t.merchant_id, t.order_no, l.at, l.reason, l.detai
 FROM postrider.task AS t JOIN postrider.task_log AS l ON l.task_id = t.id
 WHERE l.from_state = 'PROCESSING' AND l.to_state = 'WAITING';
 
+-- A run begins with a claim and ends as the task leaves PROCESSING: by itself, or because its worker is lost. One that is going on ends NULL.
+CREATE VIEW postrider.task_runs AS
+SELECT t.task_no, t.biz_type, t.merchant_id, t.order_no,
+       (SELECT count(*) FROM postrider.task_log AS x WHERE x.task_id = c.task_id AND x.to_state = 'PROCESSING' AND x.id <= c.id)::int AS run,
+       c.at AS started_at, c.who AS worker, e.at AS ended_at, e.to_state AS ended, coalesce(e.detail ->> 'error_code', e.reason) AS code,
+       e.detail ->> 'error_message' AS message
+FROM postrider.task AS t
+JOIN postrider.task_log AS c ON c.task_id = t.id AND c.to_state = 'PROCESSING'
+LEFT JOIN LATERAL (SELECT l.at, l.to_state, l.reason, l.detail FROM postrider.task_log AS l WHERE l.task_id = c.task_id AND l.id > c.id
+                   ORDER BY l.id LIMIT 1) AS e ON true;
+COMMENT ON VIEW postrider.task_runs IS 'Every run of every task. Look up by task_no, or by merchant_id and order_no.';
+
 -- For the reconciler: a task that knows its difference. The difference keeps the number that this returns; a task that was open already keeps
 -- the first difference it was opened for.
 CREATE FUNCTION postrider.task_for_difference(difference_id bigint, biz_type text, biz_id text, state text, merchant_id text, order_no text,

@@ -21,7 +21,7 @@ GRANT EXECUTE ON FUNCTION postrider.enqueue_notification, postrider.cancel_notif
     TO postrider_app;
 GRANT SELECT ON postrider.notification_status, postrider.dead_letters, postrider.endpoints, postrider.alerts, postrider.attempt_log,
     postrider.order_timeline, postrider.payment_status, postrider.refund_status, postrider.payment_events, postrider.payment_evidence,
-    postrider.webhook_journal, postrider.channels, postrider.fulfilments, postrider.compensation_tasks, postrider.task_incidents,
+    postrider.webhook_journal, postrider.channels, postrider.fulfilments, postrider.compensation_tasks, postrider.task_incidents, postrider.task_runs,
     postrider.recon_differences TO postrider_app;
 
 -- relay: moves. It reads neither bodies nor order numbers.
@@ -89,7 +89,7 @@ GRANT EXECUTE ON FUNCTION postrider.recon_purge, postrider.payments_sweep, postr
 -- console and command line: the operators' doors and all views; tables only where `status` counts them
 GRANT SELECT ON postrider.notification_status, postrider.dead_letters, postrider.endpoints, postrider.merchants, postrider.alerts,
     postrider.attempt_log, postrider.order_timeline, postrider.payment_status, postrider.refund_status, postrider.payment_events,
-    postrider.payment_evidence, postrider.webhook_journal, postrider.fulfilments, postrider.compensation_tasks, postrider.task_incidents,
+    postrider.payment_evidence, postrider.webhook_journal, postrider.fulfilments, postrider.compensation_tasks, postrider.task_incidents, postrider.task_runs,
     postrider.manual_actions, postrider.http_keys, postrider.state_rules TO postrider_console;
 GRANT SELECT ON postrider.tick, postrider.job, postrider.dead, postrider.cancelled, postrider.session, postrider.heartbeat, postrider.shard,
     postrider.partition, postrider.redrive, postrider.priority_rule, postrider.setting, postrider.audit, postrider.permission,
