@@ -13843,16 +13843,10 @@ CREATE INDEX dead_closed_at_idx ON postrider.dead USING btree (closed_at) WHERE 
 CREATE INDEX dead_endpoint_at_idx ON postrider.dead USING btree (endpoint, at);
 
 --
--- Name: dead_open_endpoint_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
---
-
-CREATE INDEX dead_open_endpoint_idx ON postrider.dead USING btree (at, outbox_id, endpoint) WHERE (state = 'open'::text);
-
---
 -- Name: dead_open_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE INDEX dead_open_idx ON postrider.dead USING btree (at, outbox_id) WHERE (state = 'open'::text);
+CREATE INDEX dead_open_idx ON postrider.dead USING btree (at, outbox_id, endpoint) WHERE (state = 'open'::text);
 
 --
 -- Name: endpoint_disabled_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner

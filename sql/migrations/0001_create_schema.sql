@@ -244,8 +244,7 @@ CREATE TABLE postrider.dead (
     PRIMARY KEY (outbox_id, endpoint)
 );
 CREATE INDEX dead_endpoint_at_idx ON postrider.dead (endpoint, at);
-CREATE INDEX dead_open_idx ON postrider.dead (at, outbox_id) WHERE state = 'open';
-CREATE INDEX dead_open_endpoint_idx ON postrider.dead (at, outbox_id, endpoint) WHERE state = 'open';
+CREATE INDEX dead_open_idx ON postrider.dead (at, outbox_id, endpoint) WHERE state = 'open';
 CREATE INDEX dead_closed_at_idx ON postrider.dead (closed_at) WHERE closed_at IS NOT NULL;  -- retention
 
 -- Deliveries that ended without one: endpoint 0 = no endpoint matched.
