@@ -12,12 +12,8 @@ static bool is_allowed(const pr_console_t *console, const pr_url_t *url)
     pr_ip_t ip;
     pr_error_t error;
     pr_allow_list_t allow = {0};
-    const char *const *items = NULL;
-    int count = pr_config_list(console->config, "http.allow_addresses", &items);
-    for (int i = 0; i < count; i++) {
-        if (pr_allow_add(&allow, items[i], strlen(items[i]), &error) != PR_OK) {
-            return false; /* the notifier would not start */
-        }
+    if (pr_config_networks(console->config, "http.allow_addresses", &allow, &error) != PR_OK) {
+        return false; /* the notifier would not start */
     }
     return (url->host_is_ipv4 || url->host_is_ipv6) &&
            pr_ip_parse(url->host, strlen(url->host), &ip) && pr_allow_has(&allow, &ip, url->port);

@@ -3,6 +3,7 @@
 
 #include "actors/compensator/compensator_private.h"
 #include "base/alloc.h"
+#include "outgoing/outgoing.h"
 
 #include <poll.h>
 
@@ -88,15 +89,7 @@ static void open_http(comp_t *self, const pr_config_t *config)
 {
     pr_loop_t *loop = pr_actor_loop(self->actor);
     self->total_ms = pr_config_duration_ms(config, "http.total_timeout");
-    pr_http_limits_t limits = {
-        .connect_ms = pr_config_duration_ms(config, "http.connect_timeout"),
-        .tls_ms = pr_config_duration_ms(config, "http.tls_timeout"),
-        .first_byte_ms = pr_config_duration_ms(config, "http.first_byte_timeout"),
-        .total_ms = self->total_ms,
-        .max_read_bytes = (size_t)pr_config_size(config, "http.max_response"),
-        .max_in_flight = COMP_SLOTS_MAX,
-        .user_agent = "Postrider/" PR_VERSION,
-    };
+    pr_http_limits_t limits = pr_outgoing_limits(config, COMP_SLOTS_MAX);
     self->http = pr_http_new(&limits);
     self->http_timer = pr_loop_add_timer(loop, INT64_MAX, 0, on_http, self);
     pr_loop_add_fd(loop, pr_http_fd(self->http), POLLIN, on_http, self);

@@ -78,7 +78,7 @@ static pr_rc_t take_config(console_t *self, const pr_config_t *config, pr_error_
     pr_buffer_init(&self->live, LIVE_MAX_BYTES);
     console_set_headers(self);
     pr_rc_t rc =
-        pr_front_networks(config, "console.metrics_networks", &self->metrics_networks, error);
+        pr_config_networks(config, "console.metrics_networks", &self->metrics_networks, error);
     if (rc == PR_OK && master[0] != '\0') {
         rc = pr_master_key_load(master, &self->master, error);
         self->has_master = rc == PR_OK;

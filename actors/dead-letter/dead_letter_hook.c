@@ -7,6 +7,7 @@
 #include "actors/dead-letter/dead_letter_private.h"
 #include "base/alloc.h"
 #include "base/log.h"
+#include "outgoing/outgoing.h"
 
 #include <jansson.h>
 
@@ -27,19 +28,7 @@ static void on_http(void *arg, int64_t now_ms)
 
 void dead_hook_open(dead_t *self, const pr_config_t *config)
 {
-    pr_http_limits_t limits = {
-        .pool_per_host = (int)pr_config_int(config, "http.pool_per_host"),
-        .pool_total = (int)pr_config_int(config, "http.pool_total"),
-        .idle_ms = pr_config_duration_ms(config, "http.idle_timeout"),
-        .tcp_keepalive_s = pr_config_duration_ms(config, "http.keepalive") / 1000,
-        .connect_ms = pr_config_duration_ms(config, "http.connect_timeout"),
-        .tls_ms = pr_config_duration_ms(config, "http.tls_timeout"),
-        .first_byte_ms = pr_config_duration_ms(config, "http.first_byte_timeout"),
-        .total_ms = pr_config_duration_ms(config, "http.total_timeout"),
-        .max_read_bytes = (size_t)pr_config_size(config, "http.max_response"),
-        .max_in_flight = PR_DEAD_POSTS_MAX,
-        .user_agent = "Postrider/" PR_VERSION,
-    };
+    pr_http_limits_t limits = pr_outgoing_limits(config, PR_DEAD_POSTS_MAX);
     self->http = pr_http_new(&limits);
     self->http_timer = pr_loop_add_timer(pr_actor_loop(self->actor), INT64_MAX, 0, on_http, self);
     pr_loop_add_fd(pr_actor_loop(self->actor), pr_http_fd(self->http), POLLIN, on_http, self);

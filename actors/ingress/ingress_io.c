@@ -31,7 +31,7 @@ static pr_rc_t take_config(ingress_t *self, const pr_config_t *config, pr_error_
     self->written =
         pr_limiter_new(WRITTEN_RATE_PER_S, WRITTEN_BURST, LIMITER_KEYS_MAX, pr_random_u64());
     self->waiting_max = (int)pr_config_int(config, "ingress.waiting");
-    return pr_front_networks(config, "http.allow_addresses", &self->allow, error);
+    return pr_config_networks(config, "http.allow_addresses", &self->allow, error);
 }
 
 /* ---- Postgres ---- */

@@ -7,13 +7,11 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "call.h"
-#include "core/address.h"
+#include "outgoing/outgoing.h"
 #include "worker/worker_bus.h"
 
 #include <poll.h>
-#include <string.h>
 
 #define LINES_MAX (80u * 1024u)
 
@@ -95,47 +93,11 @@ static void on_timer(void *arg, int64_t now_ms)
 
 /* ---- life ---- */
 
-static bool may_connect(void *arg, const struct sockaddr *address, socklen_t len)
-{
-    pr_ip_t ip;
-    uint16_t port = 0;
-    if (!pr_ip_from_sockaddr(address, len, &ip, &port))
-        return false;
-    const char *why = pr_address_refused(arg, &ip, port);
-    if (why != NULL)
-        pr_log_limited(PR_LOG_WARN, "address.refused", why, "why=%s port=%u", why, port);
-    return why == NULL;
-}
-
-static pr_rc_t read_allow_list(io_t *self, const pr_config_t *config, pr_error_t *error)
-{
-    const char *const *items = NULL;
-    int count = pr_config_list(config, "http.allow_addresses", &items);
-    for (int i = 0; i < count; i++) {
-        pr_rc_t rc = pr_allow_add(&self->shared.allow, items[i], strlen(items[i]), error);
-        if (rc != PR_OK)
-            return rc;
-    }
-    return PR_OK;
-}
-
 static void start_http(io_t *self, const pr_config_t *config)
 {
-    pr_http_limits_t limits = {
-        .pool_per_host = (int)pr_config_int(config, "http.pool_per_host"),
-        .pool_total = (int)pr_config_int(config, "http.pool_total"),
-        .idle_ms = pr_config_duration_ms(config, "http.idle_timeout"),
-        .tcp_keepalive_s = pr_config_duration_ms(config, "http.keepalive") / 1000,
-        .connect_ms = pr_config_duration_ms(config, "http.connect_timeout"),
-        .tls_ms = pr_config_duration_ms(config, "http.tls_timeout"),
-        .first_byte_ms = pr_config_duration_ms(config, "http.first_byte_timeout"),
-        .total_ms = pr_config_duration_ms(config, "http.total_timeout"),
-        .max_read_bytes = (size_t)pr_config_size(config, "http.max_response"),
-        .max_in_flight = PR_WORKER_SLOTS_MAX,
-        .user_agent = "Postrider/" PR_VERSION,
-        .guard = may_connect,
-        .guard_arg = &self->shared.allow,
-    };
+    pr_http_limits_t limits = pr_outgoing_limits(config, PR_WORKER_SLOTS_MAX);
+    limits.guard = pr_outgoing_may_connect;
+    limits.guard_arg = &self->shared.allow;
     self->shared.http = pr_http_new(&limits);
     self->shared.keep_bytes = (size_t)pr_config_size(config, "http.keep_response");
     self->shared.allow_plain = pr_config_bool(config, "http.allow_plain");
@@ -205,7 +167,7 @@ static pr_rc_t start(pr_actor_t *actor, void **out, pr_error_t *error)
     pr_rc_t rc = pr_secrets_new(pr_config_text(config, "master_key_file"), pr_random_u64(),
                                 &self->shared.secrets, error);
     if (rc == PR_OK)
-        rc = read_allow_list(self, config, error);
+        rc = pr_config_networks(config, "http.allow_addresses", &self->shared.allow, error);
     if (rc == PR_OK)
         rc = join_bus(self, config, error);
     if (rc != PR_OK) {

@@ -155,6 +155,17 @@ int pr_config_list(const pr_config_t *self, const char *key, const char *const *
     return value->count;
 }
 
+pr_rc_t pr_config_networks(const pr_config_t *self, const char *key, pr_allow_list_t *out,
+                           pr_error_t *error)
+{
+    const char *const *items;
+    int count = pr_config_list(self, key, &items);
+    for (int i = 0; i < count; i++)
+        if (pr_allow_add(out, items[i], strlen(items[i]), error) != PR_OK)
+            return PR_BAD;
+    return PR_OK;
+}
+
 int pr_config_map(const pr_config_t *self, const char *key, const char *const **names,
                   const int64_t **values)
 {

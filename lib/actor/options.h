@@ -16,6 +16,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "core/address.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,6 +69,9 @@ int64_t pr_config_duration_ms(const pr_config_t *self,
 int64_t pr_config_scaled_ms(const pr_config_t *self, const char *key);
 int64_t pr_config_size(const pr_config_t *self, const char *key);
 int pr_config_list(const pr_config_t *self, const char *key, const char *const **out); /* count */
+/* A list of addresses and networks, added to *out. PR_BAD: one is none. */
+PR_CHECK pr_rc_t pr_config_networks(const pr_config_t *self, const char *key, pr_allow_list_t *out,
+                                    pr_error_t *error);
 /* Entries of a map: returns count; names[i], values[i] belong to the config. */
 int pr_config_map(const pr_config_t *self, const char *key, const char *const **names,
                   const int64_t **values);

@@ -91,17 +91,6 @@ static pr_rc_t read_pem(const char *path, char **out, pr_error_t *error)
                         file ? "it is empty or too large" : strerrordesc_np(failure));
 }
 
-pr_rc_t pr_front_networks(const pr_config_t *config, const char *key, pr_allow_list_t *out,
-                          pr_error_t *error)
-{
-    const char *const *items = NULL;
-    int count = pr_config_list(config, key, &items);
-    for (int i = 0; i < count; i++)
-        if (pr_allow_add(out, items[i], strlen(items[i]), error) != PR_OK)
-            return PR_BAD;
-    return PR_OK;
-}
-
 /* As many descriptors as there may be; fewer connections where there are not enough. */
 static int connections_possible(const char *event, int wanted)
 {
@@ -149,7 +138,7 @@ static pr_rc_t take_config(pr_front_t *self, pr_error_t *error)
     char key[KEY_BYTES];
     const pr_config_t *config = pr_actor_config(self->options.actor);
     pr_rc_t rc =
-        pr_front_networks(config, in_section(self, "trusted_proxies", key), &self->trusted, error);
+        pr_config_networks(config, in_section(self, "trusted_proxies", key), &self->trusted, error);
     if (rc == PR_OK)
         rc = read_pem(pr_config_text(config, in_section(self, "certificate", key)),
                       &self->certificate_pem, error);

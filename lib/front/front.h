@@ -43,8 +43,4 @@ bool pr_front_is_json(const char *content_type);
 /* Whether the head says that a body comes. */
 bool pr_front_has_body(const pr_httpd_request_t *request);
 
-/* Reads a list of networks. PR_BAD: an entry is none. */
-PR_CHECK pr_rc_t pr_front_networks(const pr_config_t *config, const char *key, pr_allow_list_t *out,
-                                   pr_error_t *error);
-
 #endif

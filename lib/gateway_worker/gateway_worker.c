@@ -7,12 +7,11 @@
 #include "actor/master_key.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "gateway_worker/gateway_call.h"
+#include "outgoing/outgoing.h"
 #include "worker/worker_bus.h"
 
 #include <poll.h>
-#include <string.h>
 
 #define LINES_MAX (288u * 1024u) /* as many headers as a request has, each as long as may be */
 
@@ -96,49 +95,15 @@ static void on_timer(void *arg, int64_t now_ms)
 
 /* ---- life ---- */
 
-static bool may_connect(void *arg, const struct sockaddr *address, socklen_t len)
-{
-    pr_ip_t ip;
-    uint16_t port = 0;
-    if (!pr_ip_from_sockaddr(address, len, &ip, &port))
-        return false;
-    const char *why = pr_address_refused(arg, &ip, port);
-    if (why != NULL)
-        pr_log_limited(PR_LOG_WARN, "address.refused", why, "why=%s port=%u", why, port);
-    return why == NULL;
-}
-
-static pr_rc_t read_allow_list(io_t *self, const pr_config_t *config, pr_error_t *error)
-{
-    const char *const *items = NULL;
-    int count = pr_config_list(config, "http.allow_addresses", &items);
-    for (int i = 0; i < count; i++) {
-        pr_rc_t rc = pr_allow_add(&self->shared.allow, items[i], strlen(items[i]), error);
-        if (rc != PR_OK)
-            return rc;
-    }
-    return PR_OK;
-}
-
 /* P11: connect and total; a gateway may think until the total is over. */
 static void start_http(io_t *self, const pr_config_t *config)
 {
     self->shared.total_ms = pr_config_duration_ms(config, "http.total_timeout");
-    pr_http_limits_t limits = {
-        .pool_per_host = (int)pr_config_int(config, "http.pool_per_host"),
-        .pool_total = (int)pr_config_int(config, "http.pool_total"),
-        .idle_ms = pr_config_duration_ms(config, "http.idle_timeout"),
-        .tcp_keepalive_s = pr_config_duration_ms(config, "http.keepalive") / 1000,
-        .connect_ms = pr_config_duration_ms(config, "http.connect_timeout"),
-        .tls_ms = pr_config_duration_ms(config, "http.tls_timeout"),
-        .first_byte_ms = self->shared.total_ms,
-        .total_ms = self->shared.total_ms,
-        .max_read_bytes = PR_GATEWAY_BODY_MAX_BYTES,
-        .max_in_flight = PR_WORKER_SLOTS_MAX,
-        .user_agent = "Postrider/" PR_VERSION,
-        .guard = may_connect,
-        .guard_arg = &self->shared.allow,
-    };
+    pr_http_limits_t limits = pr_outgoing_limits(config, PR_WORKER_SLOTS_MAX);
+    limits.first_byte_ms = self->shared.total_ms;
+    limits.max_read_bytes = PR_GATEWAY_BODY_MAX_BYTES;
+    limits.guard = pr_outgoing_may_connect;
+    limits.guard_arg = &self->shared.allow;
     self->shared.http = pr_http_new(&limits);
     self->shared.keep_bytes = (size_t)pr_config_size(config, "http.keep_response");
     self->shared.keep_exchange = (size_t)pr_config_size(config, "gateway.keep_exchange");
@@ -206,7 +171,7 @@ pr_rc_t pr_gateway_worker_start(pr_actor_t *actor, const pr_gateway_role_t *role
     start_http(self, config);
     pr_rc_t rc = open_store(self, config, error);
     if (rc == PR_OK)
-        rc = read_allow_list(self, config, error);
+        rc = pr_config_networks(config, "http.allow_addresses", &self->shared.allow, error);
     if (rc == PR_OK)
         rc = join_bus(self, config, role, error);
     if (rc != PR_OK)
