@@ -133,7 +133,9 @@ sanitized() {
     export ASAN_OPTIONS="log_path=$reports/asan:detect_stack_use_after_return=1:strict_string_checks=1"
     export UBSAN_OPTIONS="log_path=$reports/ubsan:print_stacktrace=1"
     export LSAN_OPTIONS="suppressions='$home/tests/support/lsan.supp':print_suppressions=0"
-    PR_SANITIZED=$name PR_TEST_PRESET=$name BUILD_DIR=$home/build/$name tests/run "$pattern" ||
+    # slow programs: a processor for each test
+    PR_SANITIZED=$name PR_TEST_PRESET=$name BUILD_DIR=$home/build/$name PR_TEST_JOBS=${PR_TEST_JOBS:-$jobs} \
+        tests/run "$pattern" ||
         status=1
     # A library's thread that ends while LeakSanitizer stops all others gets a warning, which is no finding.
     { grep -LrvE 'Running thread [0-9]+ was not suspended. False leaks are possible' "$reports" || true; } |
