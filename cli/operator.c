@@ -6,8 +6,10 @@
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/door.h"
+#include "cli/merchant_secret.h"
 #include "password/password.h"
 #include "sign/digest.h"
+#include "sign/totp.h"
 #include "sql/console.h"
 
 #include <openssl/crypto.h>
@@ -37,6 +39,11 @@ static const pr_arg_t password_options[] = {
     PR_DOOR_PASSWORD_OPTION,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
+static const pr_arg_t totp_options[] = {
+    {"off", PR_ARG_FLAG, NULL, "take it away: the password alone is enough again", 0, 0},
+    {"reason", PR_ARG_TEXT, "TEXT", "why (needed)", 0, 0},
+    {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
+};
 static const pr_arg_t reason_options[] = {
     PR_ARG_REASON_NEEDED,
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
@@ -48,8 +55,8 @@ static const pr_arg_t token_options[] = {
     {NULL, PR_ARG_NONE, NULL, NULL, 0, 0},
 };
 /* clang-format on */
-static const char *const fields[] = {"name",          "role",       "disabled", "password_set",
-                                     "last_login_at", "created_at", NULL};
+static const char *const fields[] = {"name",          "role",          "disabled",   "password_set",
+                                     "second_factor", "last_login_at", "created_at", NULL};
 static const char *const token_fields[] = {"token_id",   "operator", "role",       "label",
                                            "expires_at", "used_at",  "revoked_at", NULL};
 
@@ -129,6 +136,81 @@ static int disable(pr_console_t *console, const pr_args_t *args)
 static int enable(pr_console_t *console, const pr_args_t *args)
 {
     return change(console, args, PR_SQL_CONSOLE_OPERATOR_ENABLE);
+}
+
+/* ---- a second factor ---- */
+
+/* The key as the database keeps it, in hex; the caller's. NULL: it was printed why not. */
+static char *seal_key(const pr_console_t *console, const char *name,
+                      const uint8_t key[PR_TOTP_KEY_BYTES])
+{
+    pr_master_key_t master;
+    char seal_name[65];
+    uint8_t nonce[PR_SEAL_NONCE_BYTES];
+    pr_error_t error = {0};
+    if (pr_cli_master_key(console, &master) != PR_EXIT_OK) {
+        return NULL;
+    }
+    char *text = NULL;
+    pr_buffer_t sealed;
+    pr_buffer_init(&sealed, PR_TOTP_KEY_BYTES + PR_SEAL_OVERHEAD_BYTES);
+    pr_random_bytes(nonce, sizeof nonce);
+    if (pr_totp_seal_name(name, seal_name) &&
+        pr_seal(&master, seal_name, pr_bytes(key, PR_TOTP_KEY_BYTES), nonce, &sealed, &error) ==
+            PR_OK) {
+        text = pr_calloc(1, 2 * sealed.len + 1);
+        pr_hex(pr_buffer_bytes(&sealed), text);
+    } else {
+        (void)pr_console_failed("the key cannot be sealed: %s", error.text);
+    }
+    pr_buffer_free(&sealed);
+    pr_master_key_wipe(&master);
+    return text;
+}
+
+static void print_key(const pr_console_t *console, const char *name,
+                      const uint8_t key[PR_TOTP_KEY_BYTES])
+{
+    char text[PR_TOTP_KEY_TEXT_BYTES];
+    pr_totp_key_text(key, text);
+    PR_CLEANUP_FREE char *uri =
+        pr_asprintf("otpauth://totp/Postrider:%s?secret=%s&issuer=Postrider&digits=%d&period=%d",
+                    name, text, PR_TOTP_DIGITS, PR_TOTP_STEP_S);
+    if (console->json) {
+        pr_console_json(json_pack("{s:s, s:s, s:s}", "name", name, "key", text, "uri", uri));
+    } else {
+        printf("for %s's authenticator app, shown this once:\n%s\n%s\n", name, text, uri);
+    }
+    explicit_bzero(uri, strlen(uri));
+    OPENSSL_cleanse(text, sizeof text);
+}
+
+static int totp(pr_console_t *console, const pr_args_t *args)
+{
+    const char *name = args->positional[0];
+    uint8_t key[PR_TOTP_KEY_BYTES];
+    json_t *answer = NULL;
+    json_t *arguments =
+        json_pack("{s:s, s:s}", "name", name, "reason", pr_args_text(args, "reason"));
+    if (pr_args_given(args, "off")) {
+        return pr_door_call(console, &pr_sql_console[PR_SQL_CONSOLE_OPERATOR_TOTP], arguments,
+                            fields, "");
+    }
+    pr_random_bytes(key, sizeof key);
+    PR_CLEANUP_FREE char *sealed = seal_key(console, name, key);
+    if (sealed == NULL) {
+        json_decref(arguments);
+        return PR_EXIT_FAILED;
+    }
+    json_object_set_new(arguments, "totp", json_string(sealed));
+    int code =
+        pr_console_door(console, &pr_sql_console[PR_SQL_CONSOLE_OPERATOR_TOTP], arguments, &answer);
+    if (code == PR_EXIT_OK) {
+        print_key(console, name, key);
+    }
+    json_decref(answer);
+    OPENSSL_cleanse(key, sizeof key);
+    return code;
 }
 
 /* ---- tokens ---- */
@@ -253,6 +335,12 @@ static int operator_enable(const pr_args_t *args)
     return code == PR_EXIT_OK ? pr_console_with(args, enable) : code;
 }
 
+static int operator_totp(const pr_args_t *args)
+{
+    int code = need(args, "reason");
+    return code == PR_EXIT_OK ? pr_console_with(args, totp) : code;
+}
+
 static int operator_tokens(const pr_args_t *args)
 {
     return pr_console_with(args, tokens);
@@ -282,6 +370,11 @@ int pr_operator_main(int argc, char **argv)
     static const pr_arg_spec_t password_spec = {"operator password NAME [--password-file FILE]",
                                                 "A new password; his sessions elsewhere end.",
                                                 password_options, 1, 1};
+    static const pr_arg_spec_t totp_spec = {
+        "operator totp NAME --reason TEXT [--off]",
+        "A second factor for the console's log-in: the key for an app that shows codes (RFC 6238), "
+        "printed this once. His sessions end.",
+        totp_options, 1, 1};
     static const pr_arg_spec_t disable_spec = {"operator disable NAME --reason TEXT",
                                                "Locks an operator out, at once.", reason_options, 1,
                                                1};
@@ -298,6 +391,7 @@ int pr_operator_main(int argc, char **argv)
                                             {"add", &add_spec, operator_add},
                                             {"set", &set_spec, operator_set},
                                             {"password", &password_spec, operator_password},
+                                            {"totp", &totp_spec, operator_totp},
                                             {"disable", &disable_spec, operator_disable},
                                             {"enable", &enable_spec, operator_enable},
                                             {"tokens", &tokens_spec, operator_tokens},

@@ -6060,13 +6060,17 @@ CREATE TABLE postrider.operator (
     role text NOT NULL,
     password text,
     password_at timestamp with time zone,
+    totp bytea,
+    totp_at timestamp with time zone,
+    totp_step bigint DEFAULT '-1'::integer NOT NULL,
     disabled_at timestamp with time zone,
     disabled_reason text,
     last_login_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT operator_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._@-]{0,63}$'::text)),
     CONSTRAINT operator_password_check CHECK (((password ~ '^[$]argon2id[$]'::text) AND (length(password) <= 128))),
-    CONSTRAINT operator_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'approver'::text, 'admin'::text])))
+    CONSTRAINT operator_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'approver'::text, 'admin'::text]))),
+    CONSTRAINT operator_totp_check CHECK (((octet_length(totp) >= 31) AND (octet_length(totp) <= 128)))
 );
 
 ALTER TABLE postrider.operator OWNER TO postrider_owner;
@@ -6080,7 +6084,7 @@ CREATE FUNCTION postrider.operator_json(o postrider.operator) RETURNS jsonb
     SET search_path TO 'pg_catalog'
     AS $$
     SELECT jsonb_build_object('name', o.name, 'role', o.role, 'disabled', o.disabled_at IS NOT NULL, 'disabled_reason', o.disabled_reason,
-        'password_set', o.password IS NOT NULL, 'password_at', postrider.json_time(o.password_at), 'last_login_at', postrider.json_time(o.last_login_at),
+        'password_set', o.password IS NOT NULL, 'password_at', postrider.json_time(o.password_at), 'second_factor', o.totp IS NOT NULL, 'last_login_at', postrider.json_time(o.last_login_at),
         'created_at', postrider.json_time(o.created_at))
 $$;
 
@@ -6111,7 +6115,7 @@ ALTER FUNCTION postrider.operator_locked(name text) OWNER TO postrider_owner;
 -- Name: operator_login_begin(text, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE FUNCTION postrider.operator_login_begin(name text, address text) RETURNS TABLE(allowed boolean, retry_after_s integer, password_hash text, role text)
+CREATE FUNCTION postrider.operator_login_begin(name text, address text) RETURNS TABLE(allowed boolean, retry_after_s integer, password_hash text, role text, totp bytea, totp_step bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -6123,7 +6127,7 @@ BEGIN
                               postrider.login_count('both ' || who || ' ' || coalesce($2, ''), 5));
     allowed := retry_after_s IS NULL;
     IF allowed THEN
-        SELECT o.password, o.role INTO password_hash, role FROM postrider.operator AS o WHERE o.name = who AND o.disabled_at IS NULL;
+        SELECT o.password, o.role, o.totp, o.totp_step INTO password_hash, role, totp, totp_step FROM postrider.operator AS o WHERE o.name = who AND o.disabled_at IS NULL;
     END IF;
     RETURN NEXT;
 END $_$;
@@ -6131,10 +6135,10 @@ END $_$;
 ALTER FUNCTION postrider.operator_login_begin(name text, address text) OWNER TO postrider_owner;
 
 --
--- Name: operator_login_end(text, text, boolean, bytea, text, integer, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+-- Name: operator_login_end(text, text, boolean, bytea, text, integer, integer, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE FUNCTION postrider.operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s integer, absolute_s integer) RETURNS TABLE(operator text, role text, expires_at timestamp with time zone)
+CREATE FUNCTION postrider.operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s integer, absolute_s integer, step bigint DEFAULT NULL::bigint) RETURNS TABLE(operator text, role text, expires_at timestamp with time zone)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -6143,12 +6147,12 @@ DECLARE
     o postrider.operator;
 BEGIN
     SELECT x.* INTO o FROM postrider.operator AS x WHERE x.name = $1 AND x.disabled_at IS NULL FOR NO KEY UPDATE;
-    IF NOT FOUND OR ok IS NOT TRUE OR o.password IS NULL THEN
+    IF NOT FOUND OR ok IS NOT TRUE OR o.password IS NULL OR (o.totp IS NOT NULL AND coalesce(step, -1) <= o.totp_step) THEN
         INSERT INTO postrider.audit (actor, action, subject, detail)
         VALUES (coalesce(nullif(left($1, 128), ''), '?'), 'operator.login_failed', coalesce(left($1, 64), ''), jsonb_build_object('address', left($2, 64)));
         RETURN;
     END IF;
-    UPDATE postrider.operator AS x SET last_login_at = now() WHERE x.name = o.name;
+    UPDATE postrider.operator AS x SET last_login_at = now(), totp_step = coalesce(step, x.totp_step) WHERE x.name = o.name;
     DELETE FROM postrider.login_try AS l WHERE l.key = left('both ' || o.name || ' ' || coalesce($2, ''), 200) OR l.key = 'name ' || o.name;
     INSERT INTO postrider.operator_session AS s (hash, operator, address, agent, idle, expires_at)
     VALUES ($4, o.name, left(coalesce($2, ''), 64), left(coalesce($5, ''), 200), $6 * interval '1 s', now() + $7 * interval '1 s')
@@ -6157,7 +6161,7 @@ BEGIN
     RETURN NEXT;
 END $_$;
 
-ALTER FUNCTION postrider.operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s integer, absolute_s integer) OWNER TO postrider_owner;
+ALTER FUNCTION postrider.operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s integer, absolute_s integer, step bigint) OWNER TO postrider_owner;
 
 --
 -- Name: operator_password(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -6302,6 +6306,27 @@ BEGIN
 END $_$;
 
 ALTER FUNCTION postrider.operator_token_check(hash bytea) OWNER TO postrider_owner;
+
+--
+-- Name: operator_totp(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.operator_totp(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    o postrider.operator;
+BEGIN
+    PERFORM postrider.args_check(a, 'name', 'totp', 'reason');
+    o := postrider.operator_locked(a ->> 'name');
+    PERFORM postrider.audit_add(who, 'operator.totp', o.name, postrider.arg_text(a, 'reason', 500, true), jsonb_build_object('second_factor', a ->> 'totp' IS NOT NULL));
+    UPDATE postrider.operator AS x SET totp = decode(a ->> 'totp', 'hex'), totp_at = now(), totp_step = -1 WHERE x.name = o.name RETURNING x.* INTO o;
+    PERFORM postrider.sessions_end(o.name, 'second factor changed', NULL);
+    RETURN postrider.operator_json(o);
+END $$;
+
+ALTER FUNCTION postrider.operator_totp(who text, a jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: operators_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -16323,11 +16348,11 @@ REVOKE ALL ON FUNCTION postrider.operator_login_begin(name text, address text) F
 GRANT ALL ON FUNCTION postrider.operator_login_begin(name text, address text) TO postrider_console;
 
 --
--- Name: FUNCTION operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s integer, absolute_s integer); Type: ACL; Schema: postrider; Owner: postrider_owner
+-- Name: FUNCTION operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s integer, absolute_s integer, step bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
-REVOKE ALL ON FUNCTION postrider.operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s integer, absolute_s integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s integer, absolute_s integer) TO postrider_console;
+REVOKE ALL ON FUNCTION postrider.operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s integer, absolute_s integer, step bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s integer, absolute_s integer, step bigint) TO postrider_console;
 
 --
 -- Name: FUNCTION operator_password(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -16376,6 +16401,13 @@ GRANT ALL ON FUNCTION postrider.operator_set(who text, a jsonb) TO postrider_con
 
 REVOKE ALL ON FUNCTION postrider.operator_token_check(hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.operator_token_check(hash bytea) TO postrider_console;
+
+--
+-- Name: FUNCTION operator_totp(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.operator_totp(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.operator_totp(who text, a jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION operators_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner

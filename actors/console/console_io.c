@@ -12,6 +12,8 @@
 #include "sql/console.h"
 #include "sql/migrations.h"
 
+#include <string.h>
+
 #define STATEMENT_TIMEOUT_MS 10000
 #define LIVE_MS 500
 #define LIVE_MAX_BYTES ((size_t)1024 * 1024)
@@ -65,6 +67,17 @@ static void open_pool(console_t *self, const pr_config_t *config)
                              (int)pr_config_int(config, "console.database_connections"));
 }
 
+static pr_rc_t take_second_factor(console_t *self, const pr_config_t *config, pr_error_t *error)
+{
+    const char *from = pr_config_text(config, "console.second_factor");
+    bool nobody = strcmp(from, "nobody") == 0;
+    self->second_factor = nobody ? PR_CONSOLE_NOBODY : pr_console_role(from);
+    if (nobody || self->second_factor != PR_CONSOLE_NOBODY)
+        return PR_OK;
+    return pr_error_set(error, PR_BAD, "config", "",
+                        "console.second_factor is nobody, viewer, operator, approver or admin");
+}
+
 static pr_rc_t take_config(console_t *self, const pr_config_t *config, pr_error_t *error)
 {
     const char *master = pr_config_text(config, "master_key_file");
@@ -83,7 +96,7 @@ static pr_rc_t take_config(console_t *self, const pr_config_t *config, pr_error_
         rc = pr_master_key_load(master, &self->master, error);
         self->has_master = rc == PR_OK;
     }
-    return rc;
+    return rc == PR_OK ? take_second_factor(self, config, error) : rc;
 }
 
 static pr_rc_t start(pr_actor_t *actor, void **io, pr_error_t *error)

@@ -13,6 +13,7 @@
 #include "front/pool.h"
 #include "httpd/limiter.h"
 #include "sign/digest.h"
+#include "sign/totp.h"
 
 #include <jansson.h>
 
@@ -50,7 +51,9 @@ typedef struct console_call_t {
     char login_name[CONSOLE_NAME_BYTES], login_address[64];
     char *login_password;
     char fresh[PR_SESSION_TOKEN_BYTES];
+    char login_code[PR_TOTP_DIGITS + 1]; /* "" = none was sent */
     bool login_good;
+    int64_t login_step; /* of the code; -1 = none */
     /* live */
     struct console_call_t *next;
     uint64_t seen;
@@ -63,6 +66,7 @@ struct console_t {
     pr_pool_t *pool;
     bool secure; /* TLS, ours or a proxy's: the cookie is Secure */
     int64_t idle_s, absolute_s;
+    pr_console_role_t second_factor; /* from this role on nobody logs in without; NOBODY: all may */
     pr_allow_list_t metrics_networks;
     pr_master_key_t master;
     bool has_master;

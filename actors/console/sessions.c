@@ -250,7 +250,10 @@ static void on_opened(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_err
     }
     if (pr_rows_count(rows) == 0) {
         call->console->logins_failed++;
-        console_reply_problem(call, 401, "wrong_login", "Name and password do not fit.", 0);
+        console_reply_problem(call, 401, "wrong_login",
+                              call->login_code[0] ? "Name, password and code do not fit."
+                                                  : "Name and password do not fit.",
+                              0);
         return;
     }
     call->console->logins++;
@@ -281,11 +284,72 @@ static void open_session(console_call_t *call)
     pr_params_add_text(params, agent && pr_utf8_valid(pr_bytes_text(agent)) ? agent : "");
     pr_params_add_i32(params, (int32_t)self->idle_s);
     pr_params_add_i32(params, (int32_t)self->absolute_s);
+    if (call->login_step >= 0)
+        pr_params_add_i64(params, call->login_step);
+    else
+        pr_params_add_null(params);
     if (pr_pool_query(self->pool, PR_SQL_CONSOLE_LOGIN_END, on_opened, call) != PR_OK)
         console_reply_error(call, PR_AGAIN, NULL);
 }
 
-/* allowed, retry_after_s, password_hash, role */
+/* The second factor's key. */
+static pr_rc_t open_key(console_call_t *call, pr_bytes_t sealed, pr_buffer_t *key, pr_error_t *why)
+{
+    const console_t *self = call->console;
+    char name[65];
+    int id = pr_sealed_key_id(sealed);
+    if (!self->has_master || id < 0 || !pr_totp_seal_name(call->login_name, name))
+        return pr_error_set(why, PR_BAD, "seal", "", "there is no master key, or it is not sealed");
+    pr_master_key_t master = self->master;
+    master.id = (uint8_t)id; /* we have one key; a wrong one fails to open */
+    pr_rc_t rc = pr_unseal(&master, name, sealed, key, why);
+    pr_master_key_wipe(&master);
+    if (rc == PR_OK && key->len != PR_TOTP_KEY_BYTES)
+        rc = pr_error_set(why, PR_BAD, "seal", "", "it is no key of a second factor");
+    return rc;
+}
+
+/* Whether the code is one of this key's, and which. */
+static bool code_fits(console_call_t *call, pr_bytes_t sealed, int64_t last_step)
+{
+    pr_buffer_t key;
+    pr_error_t why;
+    pr_buffer_init(&key, PR_TOTP_KEY_BYTES);
+    if (open_key(call, sealed, &key, &why) == PR_OK)
+        call->login_step =
+            pr_totp_step_of(key.data, call->login_code, pr_clock_wall_us() / 1000000, last_step);
+    else
+        pr_log(PR_LOG_ERROR, "operator.second_factor_sealed", "operator=%s why=%s",
+               call->login_name, why.text);
+    if (key.data)
+        explicit_bzero(key.data, key.len);
+    pr_buffer_free(&key);
+    return call->login_step >= 0;
+}
+
+/* The password fits. False: it was answered that more is wanted. */
+static bool second_factor(console_call_t *call, const pr_rows_t *rows)
+{
+    const console_t *self = call->console;
+    bool has = !pr_rows_null(rows, 0, 4);
+    bool wanted = self->second_factor != PR_CONSOLE_NOBODY &&
+                  pr_console_role(pr_rows_text(rows, 0, 3)) >= self->second_factor;
+    if (!has && wanted) {
+        console_reply_problem(call, 403, "second_factor_missing",
+                              "Your role needs a second factor: ask an admin for one.", 0);
+        return false;
+    }
+    if (!has)
+        return true;
+    if (call->login_code[0] == '\0') {
+        console_reply_problem(call, 401, "code_wanted", "Type the code of your second factor.", 0);
+        return false;
+    }
+    call->login_good = code_fits(call, pr_rows_bytes(rows, 0, 4), pr_rows_i64(rows, 0, 5));
+    return true;
+}
+
+/* allowed, retry_after_s, password_hash, role, totp, totp_step */
 static void on_begun(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     console_call_t *call = arg;
@@ -301,7 +365,8 @@ static void on_begun(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_erro
     const char *hash = pr_rows_null(rows, 0, 2) ? NULL : pr_rows_text(rows, 0, 2);
     call->login_good = pr_password_verify(hash, call->login_password);
     explicit_bzero(call->login_password, strlen(call->login_password));
-    open_session(call);
+    if (!call->login_good || second_factor(call, rows))
+        open_session(call);
 }
 
 static void write_address(const pr_ip_t *ip, char out[64])
@@ -310,7 +375,7 @@ static void write_address(const pr_ip_t *ip, char out[64])
         out[0] = '\0';
 }
 
-/* {"name", "password"} and nothing else. */
+/* {"name", "password"}, with a second factor "code", and nothing else. */
 static bool read_login(console_call_t *call)
 {
     json_error_t flaw;
@@ -318,9 +383,13 @@ static bool read_login(console_call_t *call)
     json_t *root = json_loadb((const char *)body.data, body.len, JSON_REJECT_DUPLICATES, &flaw);
     const char *name = json_string_value(json_object_get(root, "name"));
     const char *password = json_string_value(json_object_get(root, "password"));
-    bool good =
-        name && password && json_object_size(root) == 2 && strlen(name) < sizeof call->login_name;
+    const char *code = json_string_value(json_object_get(root, "code"));
+    bool good = name && password && json_object_size(root) == (code ? 3 : 2) &&
+                strlen(name) < sizeof call->login_name &&
+                (!code || strlen(code) < sizeof call->login_code);
+    call->login_step = -1;
     if (good) {
+        snprintf(call->login_code, sizeof call->login_code, "%s", code ? code : "");
         snprintf(call->login_name, sizeof call->login_name, "%s", name);
         call->login_password = pr_strdup(password);
     }

@@ -151,6 +151,7 @@ const pr_option_t pr_settings[] = {
     {"console.metrics_networks", LIST, "127.0.0.0/8,::1/128", 0, 0, NO, NO, "Networks (CIDR) that may read /metrics without a token; others need one of a viewer."},
     {"console.session_idle", DURATION, "30m", MINUTE, DAY, NO, NO, "A session in which nothing was asked for this long is over."},
     {"console.session_max", DURATION, "12h", MINUTE, 30 * DAY, NO, NO, "A session is over after this, whatever was asked."},
+    {"console.second_factor", TEXT, "nobody", 0, 0, NO, NO, "From which role on nobody logs in without a second factor: viewer, operator, approver, admin; nobody: only who has one is asked for it (postrider operator totp)."},
     {"console.login_rate", REAL, "5", 0.1, 1000, NO, NO, "Log-ins tried per second, of everybody and of one address; past it 429. Each costs some 40 ms of the process. The database limits them by name and address besides."},
     {"console.database_connections", INT, "4", 1, 32, NO, NO, "Connections to Postgres."},
     {"console.max_connections", INT, "1000", 16, 100000, NO, NO, "Clients connected at once; one more displaces the one that has been slow for longest."},

@@ -69,6 +69,8 @@ CREATE TABLE postrider.operator (
     role text NOT NULL CHECK (role IN ('viewer', 'operator', 'approver', 'admin')),
     password text CHECK (password ~ '^[$]argon2id[$]' AND length(password) <= 128),   -- made in C (lib/password); NULL: no log-in
     password_at timestamptz,
+    totp bytea CHECK (octet_length(totp) BETWEEN 31 AND 128), totp_at timestamptz,    -- the second factor's key, sealed (lib/sign/totp.h); NULL: none
+    totp_step bigint NOT NULL DEFAULT -1,             -- of the last code that was taken: it and all before it are no good any more
     disabled_at timestamptz, disabled_reason text,
     last_login_at timestamptz,
     created_at timestamptz NOT NULL DEFAULT now()
@@ -105,6 +107,7 @@ INSERT INTO postrider.permission (action, role, says) VALUES
     ('channel.add', 'admin', 'add a channel'), ('channel.set', 'admin', 'change a channel, its credentials too'),
     ('key.create', 'admin', 'make a key for HTTP'), ('key.revoke', 'admin', 'revoke a key for HTTP'), ('key.sign', 'admin', 'give a key for HTTP a signing secret'),
     ('operator.add', 'admin', 'add an operator'), ('operator.set', 'admin', 'give an operator another role'),
+    ('operator.totp', 'admin', 'give an operator a second factor, or take it away'),
     ('operator.disable', 'admin', 'lock an operator out'), ('operator.enable', 'admin', 'let an operator in again'),
     ('token.create', 'viewer', 'make a token for a program, for oneself (an admin: for anybody)'),
     ('token.revoke', 'viewer', 'revoke a token of one''s own (an admin: anybody''s)'),
@@ -250,7 +253,7 @@ $$;
 CREATE FUNCTION postrider.operator_json(o postrider.operator) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = pg_catalog AS $$
     SELECT jsonb_build_object('name', o.name, 'role', o.role, 'disabled', o.disabled_at IS NOT NULL, 'disabled_reason', o.disabled_reason,
-        'password_set', o.password IS NOT NULL, 'password_at', postrider.json_time(o.password_at), 'last_login_at', postrider.json_time(o.last_login_at),
+        'password_set', o.password IS NOT NULL, 'password_at', postrider.json_time(o.password_at), 'second_factor', o.totp IS NOT NULL, 'last_login_at', postrider.json_time(o.last_login_at),
         'created_at', postrider.json_time(o.created_at))
 $$;
 
@@ -379,6 +382,20 @@ BEGIN
     RETURN postrider.operator_json(o);
 END $$;
 
+-- {"name", "totp": the sealed key in hex, null or absent: none any more, "reason"}: who has the password alone is out at once.
+CREATE FUNCTION postrider.operator_totp(who text, a jsonb) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    o postrider.operator;
+BEGIN
+    PERFORM postrider.args_check(a, 'name', 'totp', 'reason');
+    o := postrider.operator_locked(a ->> 'name');
+    PERFORM postrider.audit_add(who, 'operator.totp', o.name, postrider.arg_text(a, 'reason', 500, true), jsonb_build_object('second_factor', a ->> 'totp' IS NOT NULL));
+    UPDATE postrider.operator AS x SET totp = decode(a ->> 'totp', 'hex'), totp_at = now(), totp_step = -1 WHERE x.name = o.name RETURNING x.* INTO o;
+    PERFORM postrider.sessions_end(o.name, 'second factor changed', NULL);
+    RETURN postrider.operator_json(o);
+END $$;
+
 -- For log-in at a terminal: lib/password compares.
 CREATE FUNCTION postrider.operator_secret(name text) RETURNS TABLE (password text, role text, disabled boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -431,7 +448,7 @@ END $$;
 -- The try counts before anybody knows how it ends: by name and address 5, by name 25, by address 50 in 15 minutes. password_hash NULL: nobody can log
 -- in like this; the caller compares with a hash of nothing all the same, so that the time it takes tells nothing.
 CREATE FUNCTION postrider.operator_login_begin(name text, address text)
-RETURNS TABLE (allowed boolean, retry_after_s int, password_hash text, role text)
+RETURNS TABLE (allowed boolean, retry_after_s int, password_hash text, role text, totp bytea, totp_step bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -441,13 +458,14 @@ BEGIN
                               postrider.login_count('both ' || who || ' ' || coalesce($2, ''), 5));
     allowed := retry_after_s IS NULL;
     IF allowed THEN
-        SELECT o.password, o.role INTO password_hash, role FROM postrider.operator AS o WHERE o.name = who AND o.disabled_at IS NULL;
+        SELECT o.password, o.role, o.totp, o.totp_step INTO password_hash, role, totp, totp_step FROM postrider.operator AS o WHERE o.name = who AND o.disabled_at IS NULL;
     END IF;
     RETURN NEXT;
 END $$;
 
--- What came of it. No row: not logged in.
-CREATE FUNCTION postrider.operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s int, absolute_s int)
+-- What came of it; step: of the code, where there is a second factor. No row: not logged in. Of two log-ins with one code at once one is.
+CREATE FUNCTION postrider.operator_login_end(name text, address text, ok boolean, session_hash bytea, user_agent text, idle_s int, absolute_s int,
+                                             step bigint DEFAULT NULL)
 RETURNS TABLE (operator text, role text, expires_at timestamptz)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
@@ -455,12 +473,12 @@ DECLARE
     o postrider.operator;
 BEGIN
     SELECT x.* INTO o FROM postrider.operator AS x WHERE x.name = $1 AND x.disabled_at IS NULL FOR NO KEY UPDATE;
-    IF NOT FOUND OR ok IS NOT TRUE OR o.password IS NULL THEN
+    IF NOT FOUND OR ok IS NOT TRUE OR o.password IS NULL OR (o.totp IS NOT NULL AND coalesce(step, -1) <= o.totp_step) THEN
         INSERT INTO postrider.audit (actor, action, subject, detail)
         VALUES (coalesce(nullif(left($1, 128), ''), '?'), 'operator.login_failed', coalesce(left($1, 64), ''), jsonb_build_object('address', left($2, 64)));
         RETURN;
     END IF;
-    UPDATE postrider.operator AS x SET last_login_at = now() WHERE x.name = o.name;
+    UPDATE postrider.operator AS x SET last_login_at = now(), totp_step = coalesce(step, x.totp_step) WHERE x.name = o.name;
     DELETE FROM postrider.login_try AS l WHERE l.key = left('both ' || o.name || ' ' || coalesce($2, ''), 200) OR l.key = 'name ' || o.name;
     INSERT INTO postrider.operator_session AS s (hash, operator, address, agent, idle, expires_at)
     VALUES ($4, o.name, left(coalesce($2, ''), 64), left(coalesce($5, ''), 200), $6 * interval '1 s', now() + $7 * interval '1 s')

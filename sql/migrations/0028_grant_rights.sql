@@ -111,7 +111,7 @@ GRANT EXECUTE ON FUNCTION postrider.merchant_add, postrider.merchant_set, postri
     postrider.approval_withdraw TO postrider_console;
 -- who they are
 GRANT EXECUTE ON FUNCTION postrider.operator_add, postrider.operator_set, postrider.operator_disable, postrider.operator_enable,
-    postrider.operator_password, postrider.operator_any, postrider.operator_secret, postrider.operator_login_begin, postrider.operator_login_end,
+    postrider.operator_password, postrider.operator_totp, postrider.operator_any, postrider.operator_secret, postrider.operator_login_begin, postrider.operator_login_end,
     postrider.operator_session_check, postrider.operator_session_end, postrider.operator_token_check, postrider.token_create,
     postrider.token_revoke, postrider.people_purge, postrider.reader TO postrider_console;
 -- what they read

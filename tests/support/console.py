@@ -6,9 +6,13 @@
     status, body, headers = alice.get("/api/overview")
     alice.post("/api/approvals", {...})         with the CSRF token of its session
 """
+import base64
 import ctypes
+import hashlib
+import hmac
 import http.client
 import json
+import struct
 
 from topology import PATIENCE_S
 
@@ -26,6 +30,13 @@ def password_hash(password):
     if sodium.crypto_pwhash_str(out, text, ctypes.c_ulonglong(len(text)), ctypes.c_ulonglong(1), ctypes.c_size_t(8192)) != 0:
         raise RuntimeError("no hash")
     return out.value.decode()
+
+
+def code_of(key, step):
+    """RFC 6238, in Python's words."""
+    mac = hmac.new(base64.b32decode(key), struct.pack(">Q", step), hashlib.sha1).digest()
+    at = mac[-1] & 15
+    return "%06d" % ((struct.unpack(">I", mac[at:at + 4])[0] & 0x7FFFFFFF) % 1000000)
 
 
 def quoted(value):

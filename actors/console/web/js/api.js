@@ -52,7 +52,7 @@ async function call(method, address, options = {}) {
     body = {title: "The server's answer is no JSON."};
   }
   if (answer.ok) return body;
-  if (answer.status === 401 && body.code !== "wrong_login") loggedOut();
+  if (answer.status === 401 && !["wrong_login", "code_wanted"].includes(body.code)) loggedOut();
   throw new ApiError(answer.status, {...body, retryAfter: Number(answer.headers.get("Retry-After") || 0)});
 }
 
@@ -71,8 +71,8 @@ function take(body) {
   return session;
 }
 
-export async function login(name, password) {
-  return take(await post("/api/login", {name, password}));
+export async function login(name, password, code) {
+  return take(await post("/api/login", code ? {name, password, code} : {name, password}));
 }
 
 export async function logout() {

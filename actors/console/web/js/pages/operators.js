@@ -35,6 +35,7 @@ function show({main, reload}) {
     path: "/api/operators", caption: "Operators",
     columns: [
       {title: "Name", cell: (item) => item.name}, {title: "Role", cell: (item) => item.role}, {title: "State", cell: (item) => state(item.disabled ? "disabled" : "active")},
+      {title: "Second factor", cell: (item) => (item.second_factor ? "yes" : "no")},
       {title: "Last log-in", cell: (item) => time(item.last_login_at)}, {title: "Since", cell: (item) => time(item.created_at)},
       {title: "Do", cell: (item) => (may("admin") ? buttons(item, reload) : "")},
     ],
