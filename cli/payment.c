@@ -447,7 +447,12 @@ static int report(pr_console_t *console, const pr_args_t *args)
     pr_params_add_text(console->params, or_empty(pr_args_text(args, "evidence")));
     pr_params_add_text(console->params, pr_args_text(args, "event-id"));
     code = pr_console_run(console, &pr_sql_application[PR_SQL_APPLICATION_PAYMENT_REPORT], &rows);
-    return code == PR_EXIT_OK ? print_said(console, id, "verdict", pr_rows_text(rows, 0, 0)) : code;
+    if (code != PR_EXIT_OK) {
+        return code;
+    }
+    const char *verdict = pr_rows_text(rows, 0, 0);
+    code = print_said(console, id, "verdict", verdict);
+    return code == PR_EXIT_OK && strncmp(verdict, "held", 4) == 0 ? PR_EXIT_FAILED : code;
 }
 
 static int payment_report(const pr_args_t *args)
@@ -488,7 +493,9 @@ int pr_payment_main(int argc, char **argv)
                                             1, 1};
     static const pr_arg_spec_t report_spec = {
         "payment report PAYMENT_ID --state WORD [--evidence JSON] [--event-id TEXT]",
-        "Tells what the application has heard itself. Prints the verdict.", report_options, 1, 1};
+        "Tells what the application has heard itself. Prints the verdict. Exit code 1 when it is held "
+        "for a person: kept, and not applied.",
+        report_options, 1, 1};
     static const pr_subcommand_t table[] = {{"submit", &submit_spec, payment_submit},
                                             {"track", &track_spec, payment_track},
                                             {"list", &list_spec, payment_list},

@@ -2,6 +2,7 @@
 #include "cli/recon_run.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/recon.h"
@@ -12,17 +13,22 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 #define PIECE_BYTES (256u << 10)
 #define STEP_ROWS 10000 /* matched in one transaction: about a second */
+#define ERRAND_MS (5 * 60 * 1000)
+#define LOOK_MS 250
 
 /* clang-format off */
 static const pr_arg_t options[] = {
     {"channel", PR_ARG_TEXT, "ID", "whose statement (needed)", 0, 0},
     {"date", PR_ARG_TEXT, "YYYY-MM-DD", "which day, where the channel is (needed)", 0, 0},
     {"file", PR_ARG_TEXT, "FILE", "the statement, packed or not; without it the day's files are matched on", 0, 0},
+    {"source", PR_ARG_CHOICE, "download|directory", "the reconciler fetches it now: from the channel, or from where files are dropped", 0, 0},
+    {"wait", PR_ARG_DURATION, "DURATION", "with --source: so long for the reconciler (default 5m); it goes on all the same", 0, 24.0 * 3600 * 1000},
     {"format", PR_ARG_TEXT, "NAME", "a statement of the channel's profile, or wechat-trade, wechat-funds, alipay-trade, alipay-account, stripe-balance, camt053, postrider (default: the channel's)", 0, 0},
     {"kind", PR_ARG_TEXT, "NAME", "which of the day's statements it is (default: the format)", 0, 0},
     {"correct", PR_ARG_FLAG, NULL, "it takes the place of the statement that is there for this day", 0, 0},
@@ -32,8 +38,9 @@ static const pr_arg_t options[] = {
 /* clang-format on */
 
 const pr_arg_spec_t pr_recon_run_spec = {
-    "recon run --channel ID --date D [--file F] [OPTION...]",
-    "Imports a statement and matches it. Exit code 1 when it is refused, or held for a person.",
+    "recon run --channel ID --date D [--file F | --source S] [OPTION...]",
+    "Imports a statement and matches it. Exit code 1 when it is refused, has not come, or is held for "
+    "a person.",
     options, 0, 0};
 
 typedef struct {
@@ -104,7 +111,10 @@ static int spec_of(const run_t *self, pr_statement_spec_t *spec, const char **ki
         return code;
     }
     if (pr_rows_count(rows) == 0) {
-        return pr_console_failed("there is no channel %s", channel);
+        return pr_console_failed(
+            "there is no channel %s; `postrider channel list` shows those that "
+            "are",
+            channel);
     }
     if (format == NULL && !pr_rows_null(rows, 0, 1)) {
         format = pr_rows_text(rows, 0, 1);
@@ -226,7 +236,8 @@ static int match_day(run_t *self)
     pr_params_add_text(self->console->params, pr_args_text(self->args, "date"));
     int code = pr_console_query(self->console, PR_SQL_CLI_RECON_OF_DAY, &rows);
     if (code == PR_EXIT_OK && pr_rows_count(rows) == 0) {
-        return pr_console_failed("no statement has come for that day: --file");
+        return pr_console_failed("no statement has come for that day: --file F imports one, "
+                                 "--source download fetches it from the channel");
     }
     for (int i = 0; code == PR_EXIT_OK && i < pr_rows_count(rows); i++) {
         self->file_id = pr_rows_i64(rows, i, 0);
@@ -247,6 +258,72 @@ static int run_file(run_t *self, const char *path)
     return code == PR_EXIT_OK ? report(self) : code;
 }
 
+/* ---- the reconciler's errand ---- */
+
+typedef struct {
+    bool waits, taken; /* nobody has done it yet; somebody is at it */
+    int64_t file_id;
+    bool matched; /* or held: there is a report */
+} answer_t;
+
+/* Failed: it has not come, and that is said. */
+static int look(const run_t *self, answer_t *out)
+{
+    PR_CLEANUP(pr_rows) pr_rows_t *rows = NULL;
+    pr_params_add_text(self->console->params, pr_args_text(self->args, "channel"));
+    pr_params_add_text(self->console->params, pr_args_text(self->args, "date"));
+    int code = pr_console_query(self->console, PR_SQL_CLI_RECON_ANSWER, &rows);
+    *out = (answer_t){.waits = true};
+    if (code != PR_EXIT_OK || pr_rows_count(rows) == 0) {
+        return code;
+    }
+    out->waits = pr_rows_bool(rows, 0, 0);
+    out->taken = pr_rows_bool(rows, 0, 1);
+    if (!out->waits && pr_rows_null(rows, 0, 2)) {
+        return pr_console_failed("the statement has not come: %s", pr_rows_null(rows, 0, 3)
+                                                                       ? "nobody knows why"
+                                                                       : pr_rows_text(rows, 0, 3));
+    }
+    out->file_id = pr_rows_null(rows, 0, 2) ? 0 : pr_rows_i64(rows, 0, 2);
+    out->matched = !pr_rows_null(rows, 0, 4) && strcmp(pr_rows_text(rows, 0, 4), "imported") != 0;
+    return PR_EXIT_OK;
+}
+
+static int overdue(const answer_t *answer)
+{
+    return pr_console_failed(
+        "%s; `postrider recon due --all` shows what comes of it",
+        answer->taken    ? "the reconciler is at it still"
+        : !answer->waits ? "it is here, and is being matched"
+                         : "no reconciler has taken it yet: does one run, of this version?");
+}
+
+static int run_errand(run_t *self, const char *source)
+{
+    const pr_arg_value_t *wait = pr_args_get(self->args, "wait");
+    int64_t until_ms = pr_clock_mono_ms() + (wait->given ? wait->integer : ERRAND_MS);
+    pr_params_t *params = self->console->params;
+    pr_params_add_text(params, self->console->operator_name);
+    pr_params_add_text(params, pr_args_text(self->args, "channel"));
+    pr_params_add_text(params, pr_args_text(self->args, "date"));
+    pr_params_add_text(params, source);
+    pr_params_add_text(params, pr_args_text(self->args, "format"));
+    pr_params_add_bool(params, pr_args_given(self->args, "correct"));
+    int code = pr_console_query(self->console, PR_SQL_CLI_RECON_ASK, NULL);
+    answer_t answer = {.waits = true};
+    while (code == PR_EXIT_OK && !answer.matched) {
+        code = look(self, &answer);
+        if (code == PR_EXIT_OK && !answer.matched && pr_clock_mono_ms() >= until_ms) {
+            return overdue(&answer);
+        }
+        if (code == PR_EXIT_OK && !answer.matched) {
+            (void)poll(NULL, 0, LOOK_MS);
+        }
+    }
+    self->file_id = answer.file_id;
+    return code == PR_EXIT_OK ? report(self) : code;
+}
+
 static int run(pr_console_t *console, const pr_args_t *args)
 {
     PR_CLEANUP(pr_profile_dir)
@@ -257,7 +334,10 @@ static int run(pr_console_t *console, const pr_args_t *args)
                   .profiles = profiles,
                   .dry = pr_args_given(args, "dry-run")};
     const char *path = pr_args_text(args, "file");
-    int code = path != NULL ? run_file(&self, path) : match_day(&self);
+    const char *source = pr_args_text(args, "source");
+    int code = path != NULL     ? run_file(&self, path)
+               : source != NULL ? run_errand(&self, source)
+                                : match_day(&self);
     if (path != NULL && self.dry) {
         int undone = control(&self, "ROLLBACK");
         code = code == PR_EXIT_OK ? undone : code;
@@ -268,10 +348,18 @@ static int run(pr_console_t *console, const pr_args_t *args)
 int pr_recon_run(const pr_args_t *args)
 {
     if (!pr_args_given(args, "channel") || !pr_args_given(args, "date")) {
-        return pr_console_usage("--channel and --date are needed");
+        return pr_console_usage("--channel and --date are needed: whose statement, of which day");
     }
     if (pr_args_given(args, "dry-run") && !pr_args_given(args, "file")) {
         return pr_console_usage("--dry-run needs --file");
+    }
+    if (pr_args_given(args, "source") &&
+        (pr_args_given(args, "file") || pr_args_given(args, "kind"))) {
+        return pr_console_usage("--source fetches the file and knows its kind: without --file and "
+                                "--kind (--format names one of several)");
+    }
+    if (pr_args_given(args, "wait") && !pr_args_given(args, "source")) {
+        return pr_console_usage("--wait is for --source");
     }
     return pr_console_with(args, run);
 }

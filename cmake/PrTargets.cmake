@@ -126,7 +126,7 @@ function(pr_unit_tests root)
     pr_common(unit_${name})
     # Only the program library that the test's folder names: tests/unit/actors/notifier/ is linked
     # with that of actors/notifier/.
-    set(libs pr_compensate pr_gateway_worker pr_worker pr_channel pr_actor pr_gateway pr_core pr_sign pr_http pr_front pr_httpd pr_password pr_audit pr_sql
+    set(libs pr_recon pr_compensate pr_gateway_worker pr_worker pr_channel pr_actor pr_gateway pr_core pr_sign pr_http pr_front pr_httpd pr_password pr_audit pr_sql
         PkgConfig::CRITERION PkgConfig::JANSSON)
     get_filename_component(dir ${stem} DIRECTORY)
     get_property(own_lib GLOBAL PROPERTY "PR_LIB_OF_${dir}")

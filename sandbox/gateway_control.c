@@ -405,6 +405,21 @@ static int post_statement(control_t *call)
                : 400;
 }
 
+static int post_age(control_t *call)
+{
+    const pr_gate_account_t *account = account_of_wish(call);
+    json_int_t seconds = json_integer_value(json_object_get(call->wish, "seconds"));
+    if (!account) {
+        return 404;
+    }
+    if (seconds == 0 || seconds < -30 * 86400 || seconds > 30 * 86400) {
+        return bad(call, "seconds: -2592000 to 2592000, not 0");
+    }
+    uint64_t count =
+        pr_gate_age(call->gate, account, pr_gate_text(call->wish, "request_no"), seconds);
+    return reply(call, json_pack("{s:I}", "orders", (json_int_t)count));
+}
+
 static int post_do(control_t *call)
 {
     pr_gate_order_t *order = order_of_wish(call);
@@ -551,7 +566,7 @@ static const struct {
     {"GET", "order", get_order},           {"GET", "ledger", get_ledger},
     {"GET", "stats", get_stats},           {"GET", "seconds", get_seconds},
     {"GET", "journal", get_journal},       {"POST", "reset", post_reset},
-    {"POST", "statement", post_statement},
+    {"POST", "statement", post_statement}, {"POST", "age", post_age},
 };
 
 int pr_gate_control(pr_gate_t *self, pr_bytes_t method, pr_bytes_t path, pr_bytes_t query,

@@ -89,6 +89,10 @@ PR_CHECK pr_rc_t pr_gate_replay(pr_gate_t *self, const char *path, pr_error_t *e
  * says what is wanted. */
 PR_CHECK pr_rc_t pr_gate_plant(pr_gate_t *self, pr_gate_account_t *account, const json_t *wish,
                                pr_error_t *error);
+/* Makes an account's orders (with a number: that one) so many seconds older, refunds too: a day passes,
+ * for its statements. Returns how many. */
+uint64_t pr_gate_age(pr_gate_t *self, const pr_gate_account_t *account, const char *number,
+                     int64_t seconds);
 
 /* ---- gateway_control.c ---- */
 /* {"profile", "account", ...}: makes or changes it. PR_BAD: error->text says what is wrong; parts may

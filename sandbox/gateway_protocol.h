@@ -227,6 +227,8 @@ typedef struct {
 typedef void pr_gate_row_fn(void *ctx, const pr_gate_row_t *row);
 /* The rows of call->account on call->day; how many. each may be NULL. */
 uint64_t pr_gate_rows(const pr_gate_call_t *call, pr_gate_row_fn *each, void *ctx);
+/* A fault of all of an account's files: "hash" (the link names another one), "cut". */
+bool pr_gate_file_planted(const pr_gate_account_t *account, const char *fault);
 /* False: no day. kind is copied. */
 bool pr_gate_day_set(pr_gate_day_t *self, const char *kind, const char *date, int zone_min);
 /* A link of the sandbox's own address, as this request named it, that ends in a token for

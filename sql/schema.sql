@@ -1819,6 +1819,48 @@ END $$;
 ALTER FUNCTION postrider.calls_pause(session uuid, channel text, ms bigint) OWNER TO postrider_owner;
 
 --
+-- Name: calls_turns(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.calls_turns(session uuid) RETURNS TABLE(channel text, waiting integer, held integer, paused_ms bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT c.id, coalesce(t.waiting, 0), coalesce(t.held, 0), coalesce(s.paused_ms, 0)
+    FROM (SELECT x.channel_no FROM postrider.channel_turn AS x
+          UNION SELECT p.channel_no FROM postrider.channel_pause AS p WHERE p.until > clock_timestamp()) AS n
+    CROSS JOIN LATERAL (SELECT x.* FROM postrider.channel AS x WHERE x.no = n.channel_no LIMIT 1) AS c
+    LEFT JOIN LATERAL (SELECT count(*) FILTER (WHERE x.given_at IS NULL)::int AS waiting, count(*) FILTER (WHERE x.given_at IS NOT NULL)::int AS held
+                       FROM postrider.channel_turn AS x WHERE x.channel_no = c.no AND x.until > clock_timestamp()) AS t ON true
+    LEFT JOIN LATERAL (SELECT (extract(epoch FROM p.until - clock_timestamp()) * 1000)::bigint AS paused_ms
+                       FROM postrider.channel_pause AS p WHERE p.channel_no = c.no AND p.until > clock_timestamp() LIMIT 1) AS s ON true
+    WHERE EXISTS (SELECT FROM postrider.call_shard AS h WHERE h.no = c.shard AND h.session = $1)
+    ORDER BY c.id
+$_$;
+
+ALTER FUNCTION postrider.calls_turns(session uuid) OWNER TO postrider_owner;
+
+--
+-- Name: calls_turns_give(uuid, text[]); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.calls_turns_give(session uuid, channels text[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+    PERFORM postrider.call_fence(session);
+    UPDATE postrider.channel_turn AS t SET given_at = clock_timestamp(), until = clock_timestamp() + t.hold
+    WHERE t.id = ANY (ARRAY(SELECT (SELECT x.id FROM postrider.channel_turn AS x JOIN postrider.channel AS c ON c.no = x.channel_no
+                                    WHERE c.id = n.id AND x.given_at IS NULL AND x.until > clock_timestamp() ORDER BY x.id LIMIT 1)
+                            FROM unnest(channels) AS n (id)));
+END $$;
+
+ALTER FUNCTION postrider.calls_turns_give(session uuid, channels text[]) OWNER TO postrider_owner;
+
+--
 -- Name: calls_webhook_delays(uuid); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -2329,6 +2371,74 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.channel_stop(c postrider.channel, e jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: channel_turn_ask(text, text, interval, interval); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_turn_ask(who text, channel text, patience interval, hold interval) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+DECLARE
+    c postrider.channel;
+    new_id bigint;
+BEGIN
+    SELECT x.* INTO c FROM postrider.channel AS x WHERE x.id = $2;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR004', MESSAGE = format('channel %L is not known', left(channel, 80)), HINT = 'postrider channel list shows those that are.';
+    ELSIF c.state <> 'active' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR006', MESSAGE = format('channel %s is %s: %s', c.id, c.state, coalesce(nullif(c.state_reason, ''), 'no reason is given')),
+            HINT = 'Nothing of it leaves; postrider channel resume, once that is over.';
+    END IF;
+    DELETE FROM postrider.channel_turn AS t WHERE t.channel_no = c.no AND t.until < clock_timestamp();
+    INSERT INTO postrider.channel_turn AS t (channel_no, who, hold, until)
+    VALUES (c.no, left(who, 128), least(hold, interval '1 hour'), clock_timestamp() + least(patience, interval '1 hour')) RETURNING t.id INTO new_id;
+    RETURN new_id;
+END $_$;
+
+ALTER FUNCTION postrider.channel_turn_ask(who text, channel text, patience interval, hold interval) OWNER TO postrider_owner;
+
+--
+-- Name: channel_turn_end(bigint, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_turn_end(turn_id bigint, said jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    c postrider.channel;
+BEGIN
+    DELETE FROM postrider.channel_turn AS t WHERE t.id = turn_id;
+    SELECT x.* INTO c FROM postrider.channel AS x WHERE x.id = said ->> 'channel';
+    IF said ->> 'action' = 'stop_channel' THEN
+        PERFORM postrider.channel_stop(c, said);
+    ELSIF (said ->> 'pause_ms')::bigint > 0 THEN
+        INSERT INTO postrider.channel_pause AS p (channel_no, until)
+        VALUES (c.no, clock_timestamp() + least((said ->> 'pause_ms')::bigint, 86400000) * interval '1 ms')
+        ON CONFLICT (channel_no) DO UPDATE SET until = greatest(p.until, excluded.until);
+    END IF;
+END $$;
+
+ALTER FUNCTION postrider.channel_turn_end(turn_id bigint, said jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: channel_turn_state(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.channel_turn_state(turn_id bigint) RETURNS text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $_$
+    SELECT coalesce((SELECT CASE WHEN t.until < clock_timestamp() THEN 'over' WHEN t.given_at IS NULL THEN 'waiting' ELSE 'given' END
+                     FROM postrider.channel_turn AS t WHERE t.id = $1), 'over')
+$_$;
+
+ALTER FUNCTION postrider.channel_turn_state(turn_id bigint) OWNER TO postrider_owner;
 
 --
 -- Name: channels_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -7781,6 +7891,35 @@ $$;
 ALTER FUNCTION postrider.recon_again(tries integer) OWNER TO postrider_owner;
 
 --
+-- Name: recon_ask(text, text, date, text, text, boolean, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_ask(who text, channel text, day date, source text, format text DEFAULT NULL::text, correct boolean DEFAULT false, reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+#variable_conflict use_variable
+BEGIN
+    IF NOT EXISTS (SELECT FROM postrider.channel AS c WHERE c.id = channel) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR004', MESSAGE = format('channel %L is not known', left(channel, 80)), HINT = 'postrider channel list shows those that are.';
+    ELSIF (source IN ('directory', 'download') AND (format ~ '^[a-z0-9-]{1,64}$') IS NOT FALSE) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'source is not directory or download, or format is not of a-z 0-9 -',
+            HINT = 'download asks the channel, directory looks where files are dropped.';
+    ELSIF ((postrider.recon_day((postrider.recon_settings(channel)).zone, day)).to_at <= now()) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the day is not over where the channel is',
+            HINT = 'A statement is about a whole day: recon set --zone says whose.';
+    END IF;
+    INSERT INTO postrider.recon_run AS r (channel, statement_date, due_at, next_at, asked_by, asked_source, asked_format, asked_correct, asked_taken)
+    VALUES (channel, day, now(), now(), left(who, 128), source, format, coalesce(correct, false), false)
+    ON CONFLICT ON CONSTRAINT recon_run_pkey DO UPDATE
+    SET next_at = now(), done_at = NULL, last_error = NULL, file_id = NULL, asked_by = excluded.asked_by, asked_source = excluded.asked_source,
+        asked_format = excluded.asked_format, asked_correct = excluded.asked_correct, asked_taken = false;
+    PERFORM postrider.audit_add(who, 'recon.ask', channel, reason, jsonb_build_object('date', day, 'source', source, 'format', format, 'correct', correct));
+END $_$;
+
+ALTER FUNCTION postrider.recon_ask(who text, channel text, day date, source text, format text, correct boolean, reason text) OWNER TO postrider_owner;
+
+--
 -- Name: recon_begin(text, text, date, text, text, text, boolean); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -8054,7 +8193,7 @@ ALTER FUNCTION postrider.recon_difference_list(channel text, class text, status 
 -- Name: recon_due(text, integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
-CREATE FUNCTION postrider.recon_due(claimed_by text, most integer) RETURNS TABLE(channel text, statement_date date, source text, format text, tries integer, late boolean)
+CREATE FUNCTION postrider.recon_due(claimed_by text, most integer) RETURNS TABLE(channel text, statement_date date, source text, format text, tries integer, late boolean, correct boolean)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -8071,21 +8210,23 @@ BEGIN
     WHERE s.source <> 'none'
     ON CONFLICT DO NOTHING;
     UPDATE postrider.recon_run AS r SET done_at = now()
-    WHERE r.done_at IS NULL AND EXISTS (SELECT FROM postrider.recon_file AS f JOIN postrider.channel AS c ON c.no = f.channel_no
-                                        WHERE c.id = r.channel AND f.statement_date = r.statement_date AND f.state NOT IN ('replaced', 'closed'));
-    FOR one IN SELECT r.channel, r.statement_date, r.tries, r.due_at, s.source, s.format, s.late FROM postrider.recon_run AS r
-               JOIN postrider.recon_channel AS s ON s.channel = r.channel
-               WHERE r.done_at IS NULL AND r.next_at <= now() AND coalesce(r.claimed_until <= now(), true) AND s.source <> 'none'
-               ORDER BY r.statement_date, r.channel LIMIT most FOR UPDATE OF r SKIP LOCKED LOOP
+    WHERE r.done_at IS NULL AND r.asked_by IS NULL AND postrider.recon_has_come(r.channel, r.statement_date);
+    FOR one IN SELECT r.channel, r.statement_date, r.tries, r.due_at, r.asked_by, r.asked_correct, coalesce(r.asked_source, s.source) AS source,
+                      coalesce(r.asked_format, s.format) AS format, s.late, coalesce(s.source, 'none') <> 'none' AS expected
+               FROM postrider.recon_run AS r LEFT JOIN postrider.recon_channel AS s ON s.channel = r.channel
+               WHERE r.done_at IS NULL AND r.next_at <= now() AND coalesce(r.claimed_until <= now(), true)
+                 AND (r.asked_by IS NOT NULL OR s.source <> 'none')
+               ORDER BY r.asked_by IS NULL, r.statement_date, r.channel LIMIT most FOR UPDATE OF r SKIP LOCKED LOOP
         UPDATE postrider.recon_run AS r SET claimed_until = now() + interval '10 min', claimed_by = left(recon_due.claimed_by, 128), tries = r.tries + 1,
-               next_at = now() + postrider.recon_again(r.tries + 1), last_at = now()
+               next_at = now() + postrider.recon_again(r.tries + 1), last_at = now(), asked_taken = CASE WHEN r.asked_by IS NOT NULL THEN true END
         WHERE r.channel = one.channel AND r.statement_date = one.statement_date;
         channel := one.channel;
         statement_date := one.statement_date;
         source := one.source;
         format := one.format;
         tries := one.tries + 1;
-        late := now() > one.due_at + one.late;
+        late := one.expected AND now() > one.due_at + one.late;
+        correct := coalesce(one.asked_correct, false);
         IF late THEN
             PERFORM postrider.alert_raise('statement_late', one.channel, 'warn',
                 format('the statement for %s was due at %s and has not come (%s tries)', one.statement_date, postrider.json_time(one.due_at), tries));
@@ -8335,7 +8476,10 @@ BEGIN
     IF bad > 0 THEN
         PERFORM postrider.alert_raise('statement_rows', f.channel, 'warn', format('%s rows of the statement for %s could not be read', bad, f.statement_date));
     END IF;
-    UPDATE postrider.recon_run AS r SET done_at = now(), last_error = NULL, claimed_until = NULL WHERE r.channel = f.channel AND r.statement_date = f.statement_date;
+    UPDATE postrider.recon_run AS r
+    SET done_at = now(), last_error = NULL, claimed_until = NULL, file_id = f.id, asked_by = NULL, asked_source = NULL, asked_format = NULL, asked_correct = NULL,
+        asked_taken = NULL
+    WHERE r.channel = f.channel AND r.statement_date = f.statement_date;
     PERFORM postrider.alert_resolve('statement_late', f.channel)
     FROM (SELECT count(*) AS late FROM postrider.recon_run AS r WHERE r.channel = f.channel AND r.done_at IS NULL AND r.tries > 0) AS l WHERE l.late = 0;
 END $$;
@@ -8358,6 +8502,37 @@ CREATE FUNCTION postrider.recon_former(f postrider.recon_file) RETURNS bigint[]
 $$;
 
 ALTER FUNCTION postrider.recon_former(f postrider.recon_file) OWNER TO postrider_owner;
+
+--
+-- Name: recon_has_come(text, date); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_has_come(channel text, day date) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT EXISTS (SELECT FROM postrider.recon_file AS f WHERE f.channel_no = (SELECT c.no FROM postrider.channel AS c WHERE c.id = $1)
+                   AND f.statement_date = $2 AND f.state NOT IN ('replaced', 'closed'))
+$_$;
+
+ALTER FUNCTION postrider.recon_has_come(channel text, day date) OWNER TO postrider_owner;
+
+--
+-- Name: recon_hold(text, date, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_hold(channel text, day date, claimed_by text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+#variable_conflict use_column
+BEGIN
+    UPDATE postrider.recon_run AS r SET claimed_until = now() + interval '10 min'
+    WHERE r.channel = $1 AND r.statement_date = $2 AND r.done_at IS NULL AND r.claimed_by = left($3, 128);
+    RETURN FOUND;
+END $_$;
+
+ALTER FUNCTION postrider.recon_hold(channel text, day date, claimed_by text) OWNER TO postrider_owner;
 
 --
 -- Name: recon_imported(integer); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -8595,7 +8770,13 @@ CREATE FUNCTION postrider.recon_missed(channel text, day date, error text) RETUR
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
-    UPDATE postrider.recon_run AS r SET last_error = left($3, 500), last_at = now(), claimed_until = NULL
+    UPDATE postrider.recon_run AS r
+    SET last_error = left($3, 500), last_at = now(), claimed_until = NULL,
+        done_at = CASE WHEN r.asked_taken AND (postrider.recon_has_come($1, $2) OR NOT EXISTS (SELECT FROM postrider.recon_channel AS s
+                       WHERE s.channel = $1 AND s.source <> 'none' AND s.starts <= $2)) THEN now() END,
+        asked_by = CASE WHEN NOT r.asked_taken THEN r.asked_by END, asked_source = CASE WHEN NOT r.asked_taken THEN r.asked_source END,
+        asked_format = CASE WHEN NOT r.asked_taken THEN r.asked_format END, asked_correct = CASE WHEN NOT r.asked_taken THEN r.asked_correct END,
+        asked_taken = CASE WHEN NOT r.asked_taken THEN false END
     WHERE r.channel = $1 AND r.statement_date = $2 AND r.done_at IS NULL RETURNING r.next_at
 $_$;
 
@@ -8638,6 +8819,37 @@ BEGIN
 END $_$;
 
 ALTER FUNCTION postrider.recon_not_there(f postrider.recon_file, payment_id bigint, refund_id bigint, since timestamp with time zone) OWNER TO postrider_owner;
+
+--
+-- Name: recon_nothing(text, text, date, text, text, boolean); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_nothing(who text, channel text, day date, kind text, source text, correct boolean) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    c postrider.channel;
+    s CONSTANT postrider.recon_channel := postrider.recon_settings(channel);
+    span CONSTANT record := postrider.recon_day(s.zone, day);
+    ours bigint;
+BEGIN
+    SELECT x.* INTO c FROM postrider.channel AS x WHERE x.id = channel;
+    SELECT count(*) INTO ours FROM (
+        SELECT FROM postrider.payment AS p WHERE p.channel_no = c.no AND p.final_at >= span.from_at AND p.final_at < span.to_at AND p.state = 'succeeded'
+            AND p.amount_minor > 0 AND 'payment' = ANY (s.proves) LIMIT 1000) AS o;
+    IF ours > 0 THEN
+        RETURN format('the channel says that it has nothing for that day, but %s payments were paid here: its statement may not be made yet',
+                      CASE WHEN ours = 1000 THEN '1000 or more' ELSE ours::text END);
+    END IF;
+    PERFORM postrider.recon_finish(postrider.recon_begin(who, channel, day, kind, 'nothing on that day', source, correct),
+        '{"rows": 0, "records": 0, "bad": 0, "bytes": 0, "proof": "not_given", "said": "nothing on that day"}');
+    RETURN NULL;
+END $$;
+
+ALTER FUNCTION postrider.recon_nothing(who text, channel text, day date, kind text, source text, correct boolean) OWNER TO postrider_owner;
 
 --
 -- Name: recon_other_side(postrider.recon_file, bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -11746,6 +11958,35 @@ CREATE TABLE postrider.channel_pause (
 ALTER TABLE postrider.channel_pause OWNER TO postrider_owner;
 
 --
+-- Name: channel_turn; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.channel_turn (
+    id bigint NOT NULL,
+    channel_no integer NOT NULL,
+    who text NOT NULL,
+    asked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    given_at timestamp with time zone,
+    hold interval NOT NULL,
+    until timestamp with time zone NOT NULL
+);
+
+ALTER TABLE postrider.channel_turn OWNER TO postrider_owner;
+
+--
+-- Name: channel_turn_id_seq; Type: SEQUENCE; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE postrider.channel_turn ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.channel_turn_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+--
 -- Name: channels; Type: VIEW; Schema: postrider; Owner: postrider_owner
 --
 
@@ -12780,7 +13021,13 @@ CREATE TABLE postrider.recon_run (
     claimed_by text,
     last_error text,
     last_at timestamp with time zone,
-    done_at timestamp with time zone
+    done_at timestamp with time zone,
+    file_id bigint,
+    asked_by text,
+    asked_source text,
+    asked_format text,
+    asked_correct boolean,
+    asked_taken boolean
 );
 
 ALTER TABLE postrider.recon_run OWNER TO postrider_owner;
@@ -12799,7 +13046,9 @@ CREATE VIEW postrider.recon_runs AS
     r.last_at,
     r.done_at,
     r.claimed_by,
-    r.claimed_until
+    r.claimed_until,
+    r.file_id,
+    r.asked_by
    FROM postrider.recon_run r;
 
 ALTER TABLE postrider.recon_runs OWNER TO postrider_owner;
@@ -13291,6 +13540,13 @@ ALTER TABLE ONLY postrider.channel_pause
 
 ALTER TABLE ONLY postrider.channel
     ADD CONSTRAINT channel_pkey PRIMARY KEY (id);
+
+--
+-- Name: channel_turn channel_turn_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.channel_turn
+    ADD CONSTRAINT channel_turn_pkey PRIMARY KEY (id);
 
 --
 -- Name: dead dead_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -13854,6 +14110,12 @@ CREATE INDEX cancelled_endpoint_outbox_id_idx ON postrider.cancelled USING btree
 --
 
 CREATE INDEX cancelled_tx_idx ON postrider.cancelled USING btree (tx) WHERE (endpoint <> 0);
+
+--
+-- Name: channel_turn_channel_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE INDEX channel_turn_channel_idx ON postrider.channel_turn USING btree (channel_no, id);
 
 --
 -- Name: dead_closed_at_idx; Type: INDEX; Schema: postrider; Owner: postrider_owner
@@ -15198,6 +15460,20 @@ REVOKE ALL ON FUNCTION postrider.calls_pause(session uuid, channel text, ms bigi
 GRANT ALL ON FUNCTION postrider.calls_pause(session uuid, channel text, ms bigint) TO postrider_gateway_scheduler;
 
 --
+-- Name: FUNCTION calls_turns(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.calls_turns(session uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.calls_turns(session uuid) TO postrider_gateway_scheduler;
+
+--
+-- Name: FUNCTION calls_turns_give(session uuid, channels text[]); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.calls_turns_give(session uuid, channels text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.calls_turns_give(session uuid, channels text[]) TO postrider_gateway_scheduler;
+
+--
 -- Name: FUNCTION calls_webhook_delays(session uuid); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -15333,6 +15609,27 @@ GRANT ALL ON FUNCTION postrider.channel_show(who text, a jsonb) TO postrider_con
 --
 
 REVOKE ALL ON FUNCTION postrider.channel_stop(c postrider.channel, e jsonb) FROM PUBLIC;
+
+--
+-- Name: FUNCTION channel_turn_ask(who text, channel text, patience interval, hold interval); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_turn_ask(who text, channel text, patience interval, hold interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.channel_turn_ask(who text, channel text, patience interval, hold interval) TO postrider_reconciler;
+
+--
+-- Name: FUNCTION channel_turn_end(turn_id bigint, said jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_turn_end(turn_id bigint, said jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.channel_turn_end(turn_id bigint, said jsonb) TO postrider_reconciler;
+
+--
+-- Name: FUNCTION channel_turn_state(turn_id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.channel_turn_state(turn_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.channel_turn_state(turn_id bigint) TO postrider_reconciler;
 
 --
 -- Name: FUNCTION channels_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -16668,6 +16965,13 @@ REVOKE ALL ON FUNCTION postrider.recon_accounted(payment_id bigint, refund_id bi
 REVOKE ALL ON FUNCTION postrider.recon_again(tries integer) FROM PUBLIC;
 
 --
+-- Name: FUNCTION recon_ask(who text, channel text, day date, source text, format text, correct boolean, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_ask(who text, channel text, day date, source text, format text, correct boolean, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_ask(who text, channel text, day date, source text, format text, correct boolean, reason text) TO postrider_console;
+
+--
 -- Name: FUNCTION recon_begin(who text, channel text, day date, kind text, name text, source text, correct boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -16787,6 +17091,20 @@ GRANT ALL ON FUNCTION postrider.recon_finish(file_id bigint, facts jsonb, OUT st
 REVOKE ALL ON FUNCTION postrider.recon_former(f postrider.recon_file) FROM PUBLIC;
 
 --
+-- Name: FUNCTION recon_has_come(channel text, day date); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_has_come(channel text, day date) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_hold(channel text, day date, claimed_by text); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_hold(channel text, day date, claimed_by text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_hold(channel text, day date, claimed_by text) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.recon_hold(channel text, day date, claimed_by text) TO postrider_console;
+
+--
 -- Name: FUNCTION recon_imported(most integer); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -16835,6 +17153,14 @@ GRANT ALL ON FUNCTION postrider.recon_missed(channel text, day date, error text)
 --
 
 REVOKE ALL ON FUNCTION postrider.recon_not_there(f postrider.recon_file, payment_id bigint, refund_id bigint, since timestamp with time zone) FROM PUBLIC;
+
+--
+-- Name: FUNCTION recon_nothing(who text, channel text, day date, kind text, source text, correct boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_nothing(who text, channel text, day date, kind text, source text, correct boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_nothing(who text, channel text, day date, kind text, source text, correct boolean) TO postrider_reconciler;
+GRANT ALL ON FUNCTION postrider.recon_nothing(who text, channel text, day date, kind text, source text, correct boolean) TO postrider_console;
 
 --
 -- Name: FUNCTION recon_other_side(f postrider.recon_file, most bigint, OUT opened bigint, OUT waiting bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
@@ -17543,6 +17869,12 @@ GRANT SELECT ON TABLE postrider.call_shard TO postrider_console;
 --
 
 GRANT SELECT ON TABLE postrider.channel_pause TO postrider_console;
+
+--
+-- Name: TABLE channel_turn; Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+GRANT SELECT ON TABLE postrider.channel_turn TO postrider_console;
 
 --
 -- Name: TABLE channels; Type: ACL; Schema: postrider; Owner: postrider_owner

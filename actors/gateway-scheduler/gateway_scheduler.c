@@ -209,7 +209,7 @@ void pr_calls_destroy(pr_calls_t **self_ptr, void (*free_fn)(void *))
 
 /* ---- channels ---- */
 
-static channel_t *channel_find(const pr_calls_t *self, int64_t no)
+channel_t *channel_find(const pr_calls_t *self, int64_t no)
 {
     return pr_map_get(self->channels, (uint64_t)no);
 }

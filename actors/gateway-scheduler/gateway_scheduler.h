@@ -194,6 +194,14 @@ void pr_calls_outcome(pr_calls_t *self, const pr_calls_token_t *token,
 void pr_calls_applied(pr_calls_t *self, const pr_calls_token_t *token);
 void pr_calls_not_applied(pr_calls_t *self, const pr_calls_token_t *token);
 
+/* Others (calls of no queue: statements) hold so many places of the channel, by turns that were lent; wished: one more is wanted,
+ * and a place is kept free for it. */
+void pr_calls_lent(pr_calls_t *self, int64_t channel_no, uint32_t held, bool wished);
+/* Lends it: takes its token and its place. False: nothing may leave, or there is no token or place. */
+bool pr_calls_lend(pr_calls_t *self, int64_t channel_no, int64_t now_ms);
+/* Others were told to leave the channel alone: the same holds for us. */
+void pr_calls_pause(pr_calls_t *self, int64_t channel_no, int64_t delay_ms, int64_t now_ms);
+
 /* Leases, pauses, calls that could not be sent. Each turn. */
 void pr_calls_tick(pr_calls_t *self, int64_t now_ms);
 /* When pick, send or tick will have something to do that they have not now; INT64_MAX: never. What could leave now, and did not

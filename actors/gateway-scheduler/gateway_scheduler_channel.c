@@ -6,6 +6,8 @@
 static const lane_t turns[] = {LANE_MONEY, LANE_NEW,   LANE_OLD, LANE_MONEY,
                                LANE_NEW,   LANE_MONEY, LANE_NEW, LANE_OLD};
 
+#define PAUSE_ECHO_MS 1000
+
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -21,12 +23,17 @@ uint32_t channel_committed(const channel_t *channel)
     return channel->outgoing[PR_CALLS_MONEY].count + channel->outgoing[PR_CALLS_QUERY].count;
 }
 
+static uint32_t taken_places(const channel_t *channel)
+{
+    return channel->committing + channel_committed(channel) + channel->busy + channel->lent;
+}
+
 uint32_t channel_room(const pr_calls_t *self, const channel_t *channel, int64_t now_ms)
 {
     if (!channel_open(channel, now_ms))
         return 0;
     uint32_t ahead = channel->committing + channel_committed(channel);
-    uint32_t taken = ahead + channel->busy;
+    uint32_t taken = taken_places(channel) + channel->wished;
     uint32_t places = channel->spec.concurrency > taken ? channel->spec.concurrency - taken : 0;
     uint32_t tokens = pr_bucket_within(&channel->bucket, now_ms, self->config.ahead_ms);
     tokens = tokens > ahead ? tokens - ahead : 0;
@@ -53,14 +60,21 @@ call_t *channel_pick(channel_t *channel, const uint64_t room[PR_CALLS_CLASSES])
     return call;
 }
 
-/* A pause empties the bucket: what the gateway has just refused is not owed. */
-static void pause_channel(pr_calls_t *self, channel_t *channel, int64_t delay_ms, int64_t now_ms)
+/* A pause empties the bucket: what the gateway has just refused is not owed. False: it is paused for
+ * longer already. */
+static bool rest(channel_t *channel, int64_t until_ms)
 {
-    int64_t until_ms = now_ms + delay_ms;
     if (until_ms <= channel->paused_until_ms)
-        return;
+        return false;
     channel->paused_until_ms = until_ms;
     pr_bucket_init(&channel->bucket, channel->spec.rate_per_s, channel->spec.burst, until_ms);
+    return true;
+}
+
+static void pause_channel(pr_calls_t *self, channel_t *channel, int64_t delay_ms, int64_t now_ms)
+{
+    if (!rest(channel, now_ms + delay_ms))
+        return;
     pr_calls_action_t *action = calls_emit(self, PR_CALLS_PAUSED);
     action->channel_no = channel->spec.no;
     action->delay_ms = delay_ms;
@@ -97,6 +111,38 @@ void channel_heard(pr_calls_t *self, channel_t *channel, const pr_calls_outcome_
                   asked_ms > 0 ? asked_ms : backoff_ms(&self->config, channel->throttles), now_ms);
 }
 
+/* ---- calls of no queue ---- */
+
+void pr_calls_lent(pr_calls_t *self, int64_t channel_no, uint32_t held, bool wished)
+{
+    channel_t *channel = channel_find(self, channel_no);
+    if (!channel)
+        return;
+    channel->lent = held;
+    channel->wished = wished;
+}
+
+/* A committed call may lose its token by this, and takes the next one: calls are many, turns few. */
+bool pr_calls_lend(pr_calls_t *self, int64_t channel_no, int64_t now_ms)
+{
+    channel_t *channel = channel_find(self, channel_no);
+    if (!channel || !channel_open(channel, now_ms) ||
+        taken_places(channel) >= channel->spec.concurrency ||
+        !pr_bucket_take(&channel->bucket, now_ms))
+        return false;
+    channel->lent++;
+    channel->wished = false;
+    return true;
+}
+
+/* Rounded up to what has been heard already: our own pause comes back from Postgres a little later. */
+void pr_calls_pause(pr_calls_t *self, int64_t channel_no, int64_t delay_ms, int64_t now_ms)
+{
+    channel_t *channel = channel_find(self, channel_no);
+    if (channel && now_ms + delay_ms > channel->paused_until_ms + PAUSE_ECHO_MS)
+        (void)rest(channel, now_ms + delay_ms);
+}
+
 void channel_clear(pr_calls_t *self, channel_t *channel)
 {
     for (lane_t lane = LANE_MONEY; lane < LANES; lane++)
@@ -129,7 +175,7 @@ int64_t channel_deadline_ms(const pr_calls_t *self, const channel_t *channel, in
         larger(pr_bucket_next_ms(&channel->bucket, now_ms), channel->paused_until_ms);
     if (oldest && token_ms > now_ms && token_ms < at_ms)
         at_ms = token_ms;
-    uint32_t places = channel->committing + channel_committed(channel) + channel->busy;
+    uint32_t places = taken_places(channel) + channel->wished;
     if (waiting > 0 && places < channel->spec.concurrency &&
         channel->committing + channel_committed(channel) == 0) {
         int64_t pick_ms = larger(token_ms - self->config.ahead_ms, channel->paused_until_ms);

@@ -173,6 +173,8 @@ static void take_row(io_t *io, const pr_rows_t *rows, int n)
     }
     if (old) {
         row->spec.poll.delays = old->spec.poll.delays;
+        row->lends = old->lends;
+        row->wished = old->wished;
         row_free(old);
     }
     if (pr_map_put(io->channels, (uint64_t)row->no, row, NULL) != PR_OK) {

@@ -110,6 +110,7 @@ static void turn(void *arg, int64_t now_ms)
     pr_calls_tick(io->calls, now_ms);
     io_actions(io);
     due_look(io);
+    turns_lend(io);
     due_dispatch(io);
     jobs_send(io);
     demand(io);

@@ -5,6 +5,7 @@
  *   gateway_scheduler_session.c   the session: open, beat, take and give up shards
  *   gateway_scheduler_channels.c  channels of our shards, as their rows have them
  *   gateway_scheduler_due.c       what is due; dispatch rows; leases; upkeep
+ *   gateway_scheduler_turns.c     turns for calls of no queue, out of the same budget
  *   gateway_scheduler_apply.c     outcomes on the way to Postgres, and their acknowledgement
  *   gateway_scheduler_jobs.c      calls to workers, outcomes from them
  *
@@ -30,6 +31,8 @@ typedef struct {
     bool active;             /* its row says so */
     pr_calls_channel_t spec; /* what the step knows */
     char *id, *profile, *base_url, *tls_ca;
+    bool lends; /* others wait for a turn of it, or hold one */
+    bool wished;
     Postrider__V1__ChannelParameter **parameters;
     Postrider__V1__ChannelExponent **exponents;
     size_t nparameters, nexponents;
@@ -92,7 +95,9 @@ typedef struct io_t {
     bool loading, looking;
     int64_t look_at_ms, looked_ms;
     int dispatching; /* statements under way */
-    bool expiring, keeping_up, measuring, sweeping;
+    bool expiring, keeping_up, measuring, sweeping, turning;
+    int wishes;                              /* channels of which others want a turn */
+    int64_t turns_looked_ms, turns_until_ms; /* the last look; looked often until then */
     int64_t sweep_at_ms;
 
     /* results */
@@ -142,6 +147,10 @@ void due_adopt(io_t *io); /* before leases are ended: calls of a former owner */
 void due_keep_pause(io_t *io, int64_t no, int64_t ms);
 void due_upkeep(io_t *io);
 void due_sweep(io_t *io);
+
+/* gateway_scheduler_turns.c */
+void turns_look(io_t *io); /* each second */
+void turns_lend(io_t *io); /* each turn of the loop, before the queue's own calls leave */
 
 /* gateway_scheduler_apply.c */
 void apply_add(io_t *io, const pr_calls_action_t *action);

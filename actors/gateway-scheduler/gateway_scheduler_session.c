@@ -70,8 +70,8 @@ static void forget(io_t *io)
     io_actions(io);
     channels_forget(io);
     io->loading = io->looking = io->expiring = io->keeping_up = false;
-    io->measuring = io->sweeping = false;
-    io->dispatching = 0;
+    io->measuring = io->sweeping = io->turning = false;
+    io->dispatching = io->wishes = 0;
     pr_work_desk_session(io->desk, NULL, NULL);
 }
 
@@ -277,6 +277,7 @@ void session_second(void *arg, int64_t now_ms)
     if (count_bits(io->owned) == 0)
         return;
     channels_load(io);
+    turns_look(io);
     if (!io->taking) /* leases of what is just taken are ended when that is known */
         due_expire(io);
     if (io->seconds % UPKEEP_S == 0)

@@ -54,6 +54,8 @@ struct channel_t {
     uint32_t committing;                    /* COMMITTING */
     uint32_t busy;                          /* UNDER WAY */
     uint32_t applying;                      /* APPLYING */
+    uint32_t lent;                          /* places that others hold */
+    bool wished;                            /* one of them waits for a place and a token */
     uint32_t turn;                          /* of the lanes */
     uint32_t throttles;                     /* 429 in a row */
     int64_t paused_until_ms;
@@ -76,6 +78,7 @@ struct pr_calls_t {
 };
 
 /* gateway_scheduler.c */
+channel_t *channel_find(const pr_calls_t *self, int64_t no); /* NULL: not ours */
 pr_calls_action_t *calls_emit(pr_calls_t *self, pr_calls_action_kind_t kind);
 void call_forget(pr_calls_t *self, call_t *call); /* out of every structure; FREE for a payload */
 void call_hand_back(pr_calls_t *self, call_t *call); /* COMMITTED: RESULT, returned */

@@ -50,7 +50,7 @@ static void copy_text(char *out, size_t size, const pr_rows_t *rows, int row, in
                    pr_rows_null(rows, row, column) ? "" : pr_rows_text(rows, row, column));
 }
 
-/* channel, day, source, format, tries, late */
+/* channel, day, source, format, tries, late, correct */
 static void on_due(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
     const recon_ref_t *ref = arg;
@@ -66,6 +66,7 @@ static void on_due(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_
         copy_text(day->day, sizeof day->day, rows, i, 1);
         copy_text(day->source, sizeof day->source, rows, i, 2);
         copy_text(day->format, sizeof day->format, rows, i, 3);
+        day->correct = pr_rows_bool(rows, i, 6);
     }
     int count = self->nday;
     chore_done(ref, true, false);
@@ -246,8 +247,18 @@ static void on_timer(void *arg, int64_t now_ms)
 
 static void on_turn(void *arg, int64_t now_ms)
 {
-    (void)now_ms;
-    recon_import_turn(arg);
+    recon_io_t *self = arg;
+    if (self->download != NULL) {
+        recon_download_turn(self->download, now_ms);
+    }
+    recon_import_turn(self);
+    int64_t at_ms = self->download != NULL ? recon_download_deadline_ms(self->download) : INT64_MAX;
+    pr_loop_timer_at(pr_actor_loop(self->actor), self->download_timer, at_ms);
+}
+
+static void on_download_timer(void *arg, int64_t now_ms)
+{
+    (void)arg, (void)now_ms; /* the turn does it all */
 }
 
 /* ---- life ---- */
@@ -318,6 +329,7 @@ static pr_rc_t start(pr_actor_t *actor, void **io, pr_error_t *error)
     pr_recon_init(&self->step, &policy);
     pr_loop_t *loop = pr_actor_loop(actor);
     self->timer = pr_loop_add_timer(loop, INT64_MAX, 0, on_timer, self);
+    self->download_timer = pr_loop_add_timer(loop, INT64_MAX, 0, on_download_timer, self);
     pr_loop_add_turn(loop, on_turn, self);
     self->db = pr_db_new(&(pr_db_options_t){.url = self->url,
                                             .application_name = "postrider reconciler",

@@ -166,6 +166,8 @@ const pr_option_t pr_settings[] = {
     {"retention", DURATION, "90d", DAY, 3650 * DAY, NO, NO, "How long finished notifications and their attempts are kept."},
 
     {"reconciler.directory", TEXT, "", 0, 0, YES, NO, "Where statements are dropped: DIRECTORY/CHANNEL/YYYY-MM-DD*, for channels of `recon set --source directory`; a name that ends in .part is not looked at yet."},
+    {"reconciler.temp_dir", TEXT, "/tmp", 0, 0, YES, NO, "Where downloaded statements lie until they are imported, without a name."},
+    {"reconciler.max_file", SIZE, "1GiB", 1 * KIB, 64 * KIB * KIB * KIB, YES, NO, "The largest statement that is downloaded, as it comes (packed)."},
     {"reconciler.scan", DURATION, "30s", 100, HOUR, YES, NO, "How often it is looked whether a day's statement is due (C7)."},
     {"reconciler.sweep", DURATION, "24h", SECOND, 30 * DAY, YES, NO, "How often payments that slipped through are looked for (P15), and what is old enough is deleted; also at each start."},
     {"reconciler.keep_webhooks", DURATION, "26280h", DAY, 36500 * DAY, YES, NO, "How long gateways' webhooks are kept as they came (C9)."},

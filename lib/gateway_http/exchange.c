@@ -2,8 +2,41 @@
 #include "gateway_http/exchange.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "core/url.h"
 
 #include <string.h>
+
+#define NONCE_BYTES 16
+
+pr_rc_t pr_exchange_build(const pr_channel_t *channel, pr_operation_t operation,
+                          const pr_payment_facts_t *facts, pr_gateway_request_t *out,
+                          pr_error_t *error)
+{
+    uint8_t random[NONCE_BYTES];
+    char nonce[2 * NONCE_BYTES + 1];
+    pr_random_bytes(random, sizeof(random));
+    pr_hex(pr_bytes(random, sizeof(random)), nonce);
+    return pr_gateway_build(channel, operation, facts, pr_clock_wall_us(), nonce, out, error);
+}
+
+pr_rc_t pr_exchange_check_url(const char *base_url, const pr_allow_list_t *allow, bool allow_plain,
+                              pr_error_t *error)
+{
+    pr_url_t url;
+    pr_ip_t ip;
+    pr_rc_t rc = pr_url_parse(base_url, &url, error);
+    if (rc != PR_OK)
+        return rc;
+    if (strcmp(url.target, "/") != 0)
+        return pr_error_set(error, PR_BAD, "gateway", "", "the base URL has a path");
+    if (url.https || allow_plain)
+        return PR_OK;
+    if ((url.host_is_ipv4 || url.host_is_ipv6) && pr_ip_parse(url.host, strlen(url.host), &ip) &&
+        pr_allow_has(allow, &ip, url.port))
+        return PR_OK;
+    return pr_error_set(error, PR_BAD, "http", "", "http:// is refused: set http.allow_plain");
+}
 
 char *pr_exchange_url(const char *base_url, const pr_gateway_request_t *request)
 {

@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lib/gateway's requests and answers on lib/http: what gateway-poller, charger (gateway_worker) and
- * compensator share. Nothing is sent here: these turn one shape into the other.
+ * lib/gateway's requests and answers on lib/http: what gateway-poller, charger (gateway_worker),
+ * compensator and reconciler share. Nothing is sent here: these turn one shape into the other.
  */
 #ifndef PR_GATEWAY_HTTP_EXCHANGE_H
 #define PR_GATEWAY_HTTP_EXCHANGE_H
 
+#include "core/address.h"
 #include "gateway/gateway.h"
 #include "http/http.h"
+
+/* pr_gateway_build, now and with a nonce of its own. */
+PR_CHECK pr_rc_t pr_exchange_build(const pr_channel_t *channel, pr_operation_t operation,
+                                   const pr_payment_facts_t *facts, pr_gateway_request_t *out,
+                                   pr_error_t *error);
+
+/* PR_BAD: the base URL has a path, or no TLS though neither allow_plain nor its address on the
+ * allow-list (the sandbox's) makes an exception. */
+PR_CHECK pr_rc_t pr_exchange_check_url(const char *base_url, const pr_allow_list_t *allow,
+                                       bool allow_plain, pr_error_t *error);
 
 /* The caller's string: the base URL (a '/' at its end does not count) and the request's target. */
 char *pr_exchange_url(const char *base_url, const pr_gateway_request_t *request);

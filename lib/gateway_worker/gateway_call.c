@@ -5,7 +5,6 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "core/url.h"
 #include "gateway_http/exchange.h"
 
 #include <openssl/sha.h>
@@ -13,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NONCE_BYTES 16
 #define URL_MAX_BYTES 4096
 #define TOKEN_MARGIN_MS 30000 /* a token is not used when it is about to expire */
 
@@ -245,30 +243,8 @@ static void take_facts(pr_gateway_call_t *self)
 
 static pr_rc_t build(pr_gateway_call_t *self, pr_operation_t operation, pr_error_t *error)
 {
-    uint8_t random[NONCE_BYTES];
-    char nonce[2 * NONCE_BYTES + 1];
-    pr_random_bytes(random, sizeof(random));
-    pr_hex(pr_bytes(random, sizeof(random)), nonce);
-    return pr_gateway_build(self->channel->channel, operation, &self->facts, pr_clock_wall_us(),
-                            nonce, &self->request, error);
-}
-
-static pr_rc_t check_url(const pr_gateway_shared_t *shared, const char *base, pr_error_t *error)
-{
-    pr_url_t url;
-    pr_ip_t ip;
-    pr_rc_t rc = pr_url_parse(base, &url, error);
-    if (rc != PR_OK)
-        return rc;
-    if (strcmp(url.target, "/") != 0)
-        return pr_error_set(error, PR_BAD, "gateway", "", "the base URL has a path");
-    if (url.https || shared->allow_plain)
-        return PR_OK;
-    /* An address on the allow-list (the sandbox) is an exception from this rule too. */
-    if ((url.host_is_ipv4 || url.host_is_ipv6) && pr_ip_parse(url.host, strlen(url.host), &ip) &&
-        pr_allow_has(&shared->allow, &ip, url.port))
-        return PR_OK;
-    return pr_error_set(error, PR_BAD, "http", "", "http:// is refused: set http.allow_plain");
+    return pr_exchange_build(self->channel->channel, operation, &self->facts, &self->request,
+                             error);
 }
 
 static int64_t timeout_of(const pr_gateway_call_t *self)
@@ -576,7 +552,8 @@ bool pr_gateway_call_start(pr_gateway_call_t *self, int64_t now_ms)
         pr_gateway_call_return(self);
         return false;
     }
-    if (check_url(self->shared, call->channel->base_url, &error) != PR_OK)
+    if (pr_exchange_check_url(call->channel->base_url, &self->shared->allow,
+                              self->shared->allow_plain, &error) != PR_OK)
         return cannot(self, PR_ACTION_STOP_CHANNEL, "bad_url", &error);
     if (open_channel(self, &error) != PR_OK)
         return cannot(self, PR_ACTION_STOP_CHANNEL, "bad_channel", &error);

@@ -10,7 +10,7 @@
  * Bounds (N12): connect (DNS and TCP), TLS handshake, first response byte, and a total in which
  * the body is included; at most max_read_bytes of a body and max_header_bytes of all header lines
  * (1xx included) are read. What is larger is cut: the response then says `truncated`, and its
- * connection is closed. Redirects are not followed, HTTP/0.9 is refused, content is not
+ * connection is closed. A request with a sink reads as much as its sink takes. Redirects are not followed, HTTP/0.9 is refused, content is not
  * decompressed, the environment's proxies, netrc and cookies are not used, credentials in a URL
  * are refused.
  *
@@ -123,6 +123,10 @@ typedef struct {
 /* The owner's done function: may start requests; must not destroy the pr_http_t. */
 typedef void pr_http_done_fn(void *arg, const pr_http_response_t *response, int64_t now_ms);
 
+/* A piece of a 2xx response's body, as it comes. False: the request ends, and its response says
+ * `truncated`. Must not start or end requests. */
+typedef bool pr_http_sink_fn(void *arg, pr_bytes_t piece);
+
 typedef struct {
     const char *url;            /* http or https; copied */
     const char *method;         /* NULL: POST; a GET has no body; copied */
@@ -135,6 +139,9 @@ typedef struct {
     bool http2;         /* offer HTTP/2 in TLS (ALPN); else HTTP/1.1 */
     bool fresh;         /* a connection of its own, not used again: never sent twice */
     bool keep_headers;  /* the answer's, for response.headers */
+    /* Where a 2xx body goes instead of response.body, whatever its size: a file that does not fit in
+     * memory. NULL: kept. The bodies of other answers are kept either way. */
+    pr_http_sink_fn *sink;
     pr_http_done_fn *done;
     void *arg;
 } pr_http_request_t;

@@ -47,6 +47,7 @@ typedef struct transfer_t {
     int index; /* in http->active */
     host_t *host;
     bool busy; /* counted in host->busy */
+    pr_http_sink_fn *sink;
     pr_http_done_fn *done;
     void *arg;
     int64_t started_us;

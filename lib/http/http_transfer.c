@@ -31,10 +31,23 @@
  * */
 #define SET(easy, option, value) pr_assert(curl_easy_setopt(easy, option, value) == CURLE_OK)
 
+/* Of what the request asked for: an error's text is small, and for its judge. */
+static bool is_for_sink(const transfer_t *self)
+{
+    long code = 0;
+    return self->sink != NULL &&
+           curl_easy_getinfo(self->easy, CURLINFO_RESPONSE_CODE, &code) == CURLE_OK &&
+           code >= 200 && code <= 299;
+}
+
 static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
 {
     transfer_t *self = arg;
     size_t len = size * count;
+    if (is_for_sink(self)) {
+        self->truncated = !self->sink(self->arg, pr_bytes(bytes, len));
+        return self->truncated ? 0 : len;
+    }
     size_t room = self->body.max_bytes - self->body.len;
     size_t take = len < room ? len : room;
     if (take > 0 && pr_buffer_append(&self->body, bytes, take) != PR_OK)
@@ -481,6 +494,7 @@ pr_rc_t transfer_prepare(transfer_t *self, const pr_http_request_t *request, pr_
     self->headers_bad = self->headers_whole = self->spoiled = false;
     self->fresh = request->fresh;
     self->keep_headers = request->keep_headers;
+    self->sink = request->sink;
     self->header_bytes = 0;
     self->retry_after[0] = '\0';
     pr_buffer_clear(&self->body);

@@ -151,7 +151,9 @@ CREATE TABLE postrider.recon_run (
     channel text NOT NULL REFERENCES postrider.channel, statement_date date NOT NULL,
     due_at timestamptz NOT NULL, next_at timestamptz NOT NULL,
     tries int NOT NULL DEFAULT 0, claimed_until timestamptz, claimed_by text,
-    last_error text, last_at timestamptz, done_at timestamptz,
+    last_error text, last_at timestamptz, done_at timestamptz, file_id bigint, -- file_id: what came of it
+    -- a person wants it now (recon_ask): one try, from there, read so; taken: that try is under way
+    asked_by text, asked_source text, asked_format text, asked_correct boolean, asked_taken boolean,
     PRIMARY KEY (channel, statement_date)
 );
 CREATE INDEX recon_run_next_idx ON postrider.recon_run (next_at) WHERE done_at IS NULL;

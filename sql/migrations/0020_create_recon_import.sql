@@ -209,17 +209,26 @@ BEGIN
     IF bad > 0 THEN
         PERFORM postrider.alert_raise('statement_rows', f.channel, 'warn', format('%s rows of the statement for %s could not be read', bad, f.statement_date));
     END IF;
-    UPDATE postrider.recon_run AS r SET done_at = now(), last_error = NULL, claimed_until = NULL WHERE r.channel = f.channel AND r.statement_date = f.statement_date;
+    UPDATE postrider.recon_run AS r
+    SET done_at = now(), last_error = NULL, claimed_until = NULL, file_id = f.id, asked_by = NULL, asked_source = NULL, asked_format = NULL, asked_correct = NULL,
+        asked_taken = NULL
+    WHERE r.channel = f.channel AND r.statement_date = f.statement_date;
     PERFORM postrider.alert_resolve('statement_late', f.channel)
     FROM (SELECT count(*) AS late FROM postrider.recon_run AS r WHERE r.channel = f.channel AND r.done_at IS NULL AND r.tries > 0) AS l WHERE l.late = 0;
 END $$;
 
 -- the schedule --------------------------------------------------------------------------------------------------
 
--- Takes what is due: days of channels whose statements are expected, oldest first, leased for 10 minutes. Makes the rows of days that have
--- become due. A day that came otherwise (by file) is done. Raises alert statement_late where one is overdue.
+CREATE FUNCTION postrider.recon_has_come(channel text, day date) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM postrider.recon_file AS f WHERE f.channel_no = (SELECT c.no FROM postrider.channel AS c WHERE c.id = $1)
+                   AND f.statement_date = $2 AND f.state NOT IN ('replaced', 'closed'))
+$$;
+
+-- Takes what is due: days of channels whose statements are expected, oldest first, leased for 10 minutes, and those that people ask for. Makes
+-- the rows of days that have become due. A day that came otherwise (by file) is done. Raises alert statement_late where one is overdue.
 CREATE FUNCTION postrider.recon_due(claimed_by text, most int)
-RETURNS TABLE (channel text, statement_date date, source text, format text, tries int, late boolean)
+RETURNS TABLE (channel text, statement_date date, source text, format text, tries int, late boolean, correct boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 DECLARE
@@ -233,21 +242,23 @@ BEGIN
     WHERE s.source <> 'none'
     ON CONFLICT DO NOTHING;
     UPDATE postrider.recon_run AS r SET done_at = now()
-    WHERE r.done_at IS NULL AND EXISTS (SELECT FROM postrider.recon_file AS f JOIN postrider.channel AS c ON c.no = f.channel_no
-                                        WHERE c.id = r.channel AND f.statement_date = r.statement_date AND f.state NOT IN ('replaced', 'closed'));
-    FOR one IN SELECT r.channel, r.statement_date, r.tries, r.due_at, s.source, s.format, s.late FROM postrider.recon_run AS r
-               JOIN postrider.recon_channel AS s ON s.channel = r.channel
-               WHERE r.done_at IS NULL AND r.next_at <= now() AND coalesce(r.claimed_until <= now(), true) AND s.source <> 'none'
-               ORDER BY r.statement_date, r.channel LIMIT most FOR UPDATE OF r SKIP LOCKED LOOP
+    WHERE r.done_at IS NULL AND r.asked_by IS NULL AND postrider.recon_has_come(r.channel, r.statement_date);
+    FOR one IN SELECT r.channel, r.statement_date, r.tries, r.due_at, r.asked_by, r.asked_correct, coalesce(r.asked_source, s.source) AS source,
+                      coalesce(r.asked_format, s.format) AS format, s.late, coalesce(s.source, 'none') <> 'none' AS expected
+               FROM postrider.recon_run AS r LEFT JOIN postrider.recon_channel AS s ON s.channel = r.channel
+               WHERE r.done_at IS NULL AND r.next_at <= now() AND coalesce(r.claimed_until <= now(), true)
+                 AND (r.asked_by IS NOT NULL OR s.source <> 'none')
+               ORDER BY r.asked_by IS NULL, r.statement_date, r.channel LIMIT most FOR UPDATE OF r SKIP LOCKED LOOP
         UPDATE postrider.recon_run AS r SET claimed_until = now() + interval '10 min', claimed_by = left(recon_due.claimed_by, 128), tries = r.tries + 1,
-               next_at = now() + postrider.recon_again(r.tries + 1), last_at = now()
+               next_at = now() + postrider.recon_again(r.tries + 1), last_at = now(), asked_taken = CASE WHEN r.asked_by IS NOT NULL THEN true END
         WHERE r.channel = one.channel AND r.statement_date = one.statement_date;
         channel := one.channel;
         statement_date := one.statement_date;
         source := one.source;
         format := one.format;
         tries := one.tries + 1;
-        late := now() > one.due_at + one.late;
+        late := one.expected AND now() > one.due_at + one.late;
+        correct := coalesce(one.asked_correct, false);
         IF late THEN
             PERFORM postrider.alert_raise('statement_late', one.channel, 'warn',
                 format('the statement for %s was due at %s and has not come (%s tries)', one.statement_date, postrider.json_time(one.due_at), tries));
@@ -256,11 +267,77 @@ BEGIN
     END LOOP;
 END $$;
 
--- It has not come, or not in order: tried again at its next time.
+-- It takes longer (a download waits for its turn): the day stays whose it is. False: it is somebody else's, or done.
+CREATE FUNCTION postrider.recon_hold(channel text, day date, claimed_by text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    UPDATE postrider.recon_run AS r SET claimed_until = now() + interval '10 min'
+    WHERE r.channel = $1 AND r.statement_date = $2 AND r.done_at IS NULL AND r.claimed_by = left($3, 128);
+    RETURN FOUND;
+END $$;
+
+-- It has not come, or not in order: tried again at its next time. What a person asked for was tried once; the schedule goes on where it
+-- still expects that day.
 CREATE FUNCTION postrider.recon_missed(channel text, day date, error text) RETURNS timestamptz
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    UPDATE postrider.recon_run AS r SET last_error = left($3, 500), last_at = now(), claimed_until = NULL
+    UPDATE postrider.recon_run AS r
+    SET last_error = left($3, 500), last_at = now(), claimed_until = NULL,
+        done_at = CASE WHEN r.asked_taken AND (postrider.recon_has_come($1, $2) OR NOT EXISTS (SELECT FROM postrider.recon_channel AS s
+                       WHERE s.channel = $1 AND s.source <> 'none' AND s.starts <= $2)) THEN now() END,
+        asked_by = CASE WHEN NOT r.asked_taken THEN r.asked_by END, asked_source = CASE WHEN NOT r.asked_taken THEN r.asked_source END,
+        asked_format = CASE WHEN NOT r.asked_taken THEN r.asked_format END, asked_correct = CASE WHEN NOT r.asked_taken THEN r.asked_correct END,
+        asked_taken = CASE WHEN NOT r.asked_taken THEN false END
     WHERE r.channel = $1 AND r.statement_date = $2 AND r.done_at IS NULL RETURNING r.next_at
 $$;
+
+-- A person wants a day's statement now, from the channel (download) or the directory; the reconciler takes it at its next look. format: NULL
+-- the channel's; correct: it takes the place of the one that is there. What came of it stands in recon_runs: asked_by is NULL again, then
+-- file_id, or last_error. Errors: PR004; PR003 a day that is not over, or a source that is none.
+CREATE FUNCTION postrider.recon_ask(who text, channel text, day date, source text, format text DEFAULT NULL, correct boolean DEFAULT false, reason text DEFAULT NULL)
+RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_variable
+BEGIN
+    IF NOT EXISTS (SELECT FROM postrider.channel AS c WHERE c.id = channel) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR004', MESSAGE = format('channel %L is not known', left(channel, 80)), HINT = 'postrider channel list shows those that are.';
+    ELSIF (source IN ('directory', 'download') AND (format ~ '^[a-z0-9-]{1,64}$') IS NOT FALSE) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'source is not directory or download, or format is not of a-z 0-9 -',
+            HINT = 'download asks the channel, directory looks where files are dropped.';
+    ELSIF ((postrider.recon_day((postrider.recon_settings(channel)).zone, day)).to_at <= now()) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'the day is not over where the channel is',
+            HINT = 'A statement is about a whole day: recon set --zone says whose.';
+    END IF;
+    INSERT INTO postrider.recon_run AS r (channel, statement_date, due_at, next_at, asked_by, asked_source, asked_format, asked_correct, asked_taken)
+    VALUES (channel, day, now(), now(), left(who, 128), source, format, coalesce(correct, false), false)
+    ON CONFLICT ON CONSTRAINT recon_run_pkey DO UPDATE
+    SET next_at = now(), done_at = NULL, last_error = NULL, file_id = NULL, asked_by = excluded.asked_by, asked_source = excluded.asked_source,
+        asked_format = excluded.asked_format, asked_correct = excluded.asked_correct, asked_taken = false;
+    PERFORM postrider.audit_add(who, 'recon.ask', channel, reason, jsonb_build_object('date', day, 'source', source, 'format', format, 'correct', correct));
+END $$;
+
+-- The channel, asked for the statement, says that the day had nothing. Where that agrees with us, it is kept as a statement without a row,
+-- and NULL returned; else what it does not agree with: it may not be made yet.
+CREATE FUNCTION postrider.recon_nothing(who text, channel text, day date, kind text, source text, correct boolean) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_variable
+DECLARE
+    c postrider.channel;
+    s CONSTANT postrider.recon_channel := postrider.recon_settings(channel);
+    span CONSTANT record := postrider.recon_day(s.zone, day);
+    ours bigint;
+BEGIN
+    SELECT x.* INTO c FROM postrider.channel AS x WHERE x.id = channel;
+    SELECT count(*) INTO ours FROM (
+        SELECT FROM postrider.payment AS p WHERE p.channel_no = c.no AND p.final_at >= span.from_at AND p.final_at < span.to_at AND p.state = 'succeeded'
+            AND p.amount_minor > 0 AND 'payment' = ANY (s.proves) LIMIT 1000) AS o;
+    IF ours > 0 THEN
+        RETURN format('the channel says that it has nothing for that day, but %s payments were paid here: its statement may not be made yet',
+                      CASE WHEN ours = 1000 THEN '1000 or more' ELSE ours::text END);
+    END IF;
+    PERFORM postrider.recon_finish(postrider.recon_begin(who, channel, day, kind, 'nothing on that day', source, correct),
+        '{"rows": 0, "records": 0, "bad": 0, "bytes": 0, "proof": "not_given", "said": "nothing on that day"}');
+    RETURN NULL;
+END $$;
 
 RESET ROLE;

@@ -27,7 +27,8 @@ SELECT o.id AS open_id, o.side, c.id AS channel, o.file_id, o.n, o.payment_id, o
 FROM postrider.recon_open AS o JOIN postrider.channel AS c ON c.no = o.channel_no;
 
 CREATE VIEW postrider.recon_runs AS
-SELECT r.channel, r.statement_date, r.due_at, r.next_at, r.tries, r.last_error, r.last_at, r.done_at, r.claimed_by, r.claimed_until
+SELECT r.channel, r.statement_date, r.due_at, r.next_at, r.tries, r.last_error, r.last_at, r.done_at, r.claimed_by, r.claimed_until,
+       r.file_id, r.asked_by
 FROM postrider.recon_run AS r;
 
 -- lists: newest first, `before`: the last id of the page before (NULL: from the start). NULL filters filter nothing.

@@ -80,8 +80,8 @@ GRANT INSERT (file_id, line, reason, detail, raw) ON postrider.recon_bad_row TO 
 GRANT SELECT ON postrider.recon_files, postrider.recon_differences, postrider.recon_quarantine, postrider.recon_pool, postrider.recon_runs,
     postrider.channels TO postrider_reconciler, postrider_console;
 GRANT EXECUTE ON FUNCTION postrider.recon_begin, postrider.recon_finish, postrider.recon_match_step, postrider.recon_pool_step,
-    postrider.recon_report, postrider.recon_due, postrider.recon_missed, postrider.recon_imported, postrider.recon_pools,
-    postrider.recon_deliveries, postrider.recon_settings, postrider.recon_due_at, postrider.recon_last_day
+    postrider.recon_report, postrider.recon_due, postrider.recon_hold, postrider.recon_nothing, postrider.recon_missed, postrider.recon_imported,
+    postrider.recon_pools, postrider.recon_deliveries, postrider.recon_settings, postrider.recon_due_at, postrider.recon_last_day
     TO postrider_reconciler, postrider_console;
 GRANT EXECUTE ON FUNCTION postrider.recon_purge, postrider.payments_sweep, postrider.payments_purge, postrider.alert_raise,
     postrider.alert_resolve, postrider.channel_sealed TO postrider_reconciler;
@@ -106,7 +106,7 @@ GRANT EXECUTE ON FUNCTION postrider.merchant_add, postrider.merchant_set, postri
     postrider.channel_add, postrider.channel_set, postrider.channel_pause, postrider.channel_maintain, postrider.channel_resume,
     postrider.channel_sealed, postrider.payment_poll, postrider.webhook_raw, postrider.webhook_redrive_by, postrider.task_close,
     postrider.task_rerun, postrider.key_create, postrider.key_revoke, postrider.key_sign, postrider.payments_sweep, postrider.configure,
-    postrider.configure_payments, postrider.recon_set, postrider.fulfilment_set, postrider.recon_file_release, postrider.recon_file_close,
+    postrider.configure_payments, postrider.recon_set, postrider.recon_ask, postrider.fulfilment_set, postrider.recon_file_release, postrider.recon_file_close,
     postrider.recon_row_close, postrider.exceptions_resolve, postrider.sla_set, postrider.approval_ask, postrider.approval_decide,
     postrider.approval_withdraw TO postrider_console;
 -- who they are

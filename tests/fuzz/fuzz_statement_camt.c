@@ -6,8 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const pr_statement_spec_t spec = {.format = PR_STATEMENT_CAMT053, .zone_min = 60};
-    if (size > 0)
-        fuzz_statement(&spec, pr_bytes(data + 1, size - 1), 1 + data[0]);
+    static const pr_statement_spec_t specs[] = {{.format = PR_STATEMENT_CAMT053, .zone_min = 60}};
+    fuzz_statement_one_of(specs, PR_COUNT(specs), data, size);
     return 0;
 }

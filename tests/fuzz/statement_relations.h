@@ -86,4 +86,12 @@ static inline void fuzz_statement(const pr_statement_spec_t *spec, pr_bytes_t by
     FUZZ_CHECK(strcmp(whole.totals.plain_sha1, pieces.totals.plain_sha1) == 0);
 }
 
+/* The first byte of the input says how long the pieces are, the second one which of the specs it is. */
+static inline void fuzz_statement_one_of(const pr_statement_spec_t *specs, size_t count,
+                                         const uint8_t *data, size_t size)
+{
+    if (size >= 2)
+        fuzz_statement(&specs[data[1] % count], pr_bytes(data + 2, size - 2), 1 + data[0]);
+}
+
 #endif

@@ -19,6 +19,7 @@ typedef struct {
     int64_t answer_ms;   /* the longest answer */
     int silent_permille; /* answers that stay away */
     bool kill;           /* owners are */
+    bool lend;           /* others want a turn each second, and hold it for answer_ms */
 } weather_t;
 
 static void answer(world_t *w, int i, const weather_t *weather)
@@ -92,10 +93,41 @@ static void replace_owner(world_t *w)
     w->under_way = 0;
 }
 
+/* Turns that others ask for, as gateway_scheduler_turns.c lends them. */
+typedef struct {
+    int64_t wished_ms, held_until_ms; /* WORLD_NONE: not */
+    int64_t look_ms, latest_ms;
+    int lent;
+} turns_t;
+
+static void lend(world_t *w, turns_t *turns, const weather_t *weather)
+{
+    if (w->now_ms >= turns->held_until_ms) {
+        turns->held_until_ms = WORLD_NONE;
+        w->under_way--;
+    }
+    if (w->now_ms >= turns->look_ms) {
+        bool held = turns->held_until_ms != WORLD_NONE;
+        turns->look_ms = w->now_ms + 1000;
+        if (!held && turns->wished_ms == WORLD_NONE)
+            turns->wished_ms = w->now_ms;
+        pr_calls_lent(w->step, 1, held, turns->wished_ms != WORLD_NONE);
+    }
+    if (turns->wished_ms == WORLD_NONE || !pr_calls_lend(w->step, 1, w->now_ms))
+        return;
+    if (w->now_ms - turns->wished_ms > turns->latest_ms)
+        turns->latest_ms = w->now_ms - turns->wished_ms;
+    turns->wished_ms = WORLD_NONE;
+    turns->held_until_ms = w->now_ms + weather->answer_ms;
+    turns->lent++;
+    world_at_gateway(w);
+}
+
 typedef struct {
     int64_t latest_ms; /* from due to the gateway, of those that became due during the run */
     uint32_t at_a_time;
     int busiest, sends, unsent_new;
+    turns_t turns;
 } seen_t;
 
 static seen_t run(const weather_t *weather, uint64_t seed)
@@ -105,7 +137,7 @@ static seen_t run(const weather_t *weather, uint64_t seed)
         world_call(w, PR_CALLS_QUERY, -3600000 + i);
     int64_t end_ms = w->now_ms + weather->run_ms, look_ms = 0, born_ms = w->now_ms;
     int64_t kill_ms = weather->kill ? w->now_ms + weather->run_ms / 3 : WORLD_NONE;
-    seen_t seen = {0};
+    seen_t seen = {.turns = {.wished_ms = WORLD_NONE, .held_until_ms = WORLD_NONE}};
     while (w->now_ms < end_ms) {
         w->now_ms += 1 + (int64_t)prng_below(&w->prng, 7);
         if (prng_below(&w->prng, 400) == 0)
@@ -126,6 +158,8 @@ static seen_t run(const weather_t *weather, uint64_t seed)
             world_look(w);
             look_ms = w->now_ms + 100;
         }
+        if (weather->lend)
+            lend(w, &seen.turns, weather);
         dispatch(w, weather);
         (void)world_send(w, PR_CALLS_MONEY);
         (void)world_send(w, PR_CALLS_QUERY);
@@ -199,6 +233,29 @@ Test(gateway_scheduler_budget, holds_over_owners)
                        .silent_permille = 20,
                        .kill = true};
     over_seeds(&kills, 300);
+}
+
+Test(gateway_scheduler_budget, holds_with_turns_that_are_lent)
+{
+    weather_t flood = {.rate_per_s = 50,
+                       .burst = 5,
+                       .concurrency = 8,
+                       .overdue = 2000,
+                       .run_ms = 12000,
+                       .stall_ms = 100,
+                       .answer_ms = 300,
+                       .lend = true};
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        seen_t seen = run(&flood, seed);
+        cr_assert_leq(seen.busiest, 55, "seed %llu: %d calls within a second",
+                      (unsigned long long)seed, seen.busiest);
+        cr_assert_leq(seen.at_a_time, 8, "seed %llu", (unsigned long long)seed);
+        cr_assert_geq(seen.turns.lent, 5, "seed %llu: only %d turns in a flood",
+                      (unsigned long long)seed, seen.turns.lent);
+        cr_assert_leq(seen.turns.latest_ms, 2000, "seed %llu", (unsigned long long)seed);
+        cr_assert_geq(seen.sends - seen.turns.lent, 150, "seed %llu: the queue's own go on",
+                      (unsigned long long)seed);
+    }
 }
 
 Test(gateway_scheduler_budget, concurrency_holds_where_there_is_no_rate)

@@ -181,23 +181,29 @@ static inline bool world_commit(world_t *w, int64_t id)
     return false;
 }
 
-static inline void world_sent(world_t *w, const pr_calls_sent_t *sent)
+/* A call reaches the gateway, whoever makes it. */
+static inline void world_at_gateway(world_t *w)
 {
-    world_call_t *call = &w->calls[sent->token.id - 1];
-    cr_assert_eq(call->place, HANDED_OUT, "call %lld left without a committed row",
-                 (long long)sent->token.id);
     if (w->nsends == w->sends_room) {
         w->sends_room = w->sends_room ? w->sends_room * 2 : 1024;
         w->sends = pr_realloc(w->sends, (size_t)w->sends_room, sizeof *w->sends);
     }
     w->sends[w->nsends++] = w->now_ms;
+    w->under_way++;
+    if (w->under_way > w->most_under_way)
+        w->most_under_way = w->under_way;
+}
+
+static inline void world_sent(world_t *w, const pr_calls_sent_t *sent)
+{
+    world_call_t *call = &w->calls[sent->token.id - 1];
+    cr_assert_eq(call->place, HANDED_OUT, "call %lld left without a committed row",
+                 (long long)sent->token.id);
     if (!call->sent)
         call->sent_ms = w->now_ms;
     call->sent = true;
     call->times++;
-    w->under_way++;
-    if (w->under_way > w->most_under_way)
-        w->most_under_way = w->under_way;
+    world_at_gateway(w);
     pr_free(sent->payload);
 }
 

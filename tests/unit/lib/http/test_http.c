@@ -283,6 +283,70 @@ Test(http, answers_are_told_as_they_came)
     }
 }
 
+typedef struct {
+    seen_t seen;
+    size_t taken, most;
+    char text[64];
+} sunk_t;
+
+static bool take_piece(void *arg, pr_bytes_t piece)
+{
+    sunk_t *self = arg;
+    size_t room = sizeof self->text - 1 - self->taken;
+    size_t keep = piece.len < room ? piece.len : room;
+    memcpy(self->text + self->taken, piece.data, keep);
+    self->taken += piece.len;
+    return self->taken <= self->most;
+}
+
+static void on_sunk(void *arg, const pr_http_response_t *response, int64_t now_ms)
+{
+    on_done(&((sunk_t *)arg)->seen, response, now_ms);
+}
+
+Test(http, a_sink_takes_what_was_asked_for_and_nothing_else)
+{
+    static const struct {
+        const char *sentence, *answer;
+        bool close_after;
+        size_t most;
+        pr_http_error_t error;
+        bool truncated;
+        const char *sunk, *body;
+    } cases[] = {
+        {"a body", OK_ANSWER, false, 64, PR_HTTP_OK, false, "SUCCESS", ""},
+        {"more than is read into memory",
+         "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n01234567890123456789", false, 64, PR_HTTP_OK,
+         false, "01234567890123456789", ""},
+        {"more than the sink takes", OK_ANSWER, false, 3, PR_HTTP_OK, true, "SUCCESS", ""},
+        {"an error's text", "HTTP/1.1 404 x\r\nContent-Length: 4\r\n\r\nnone", false, 64,
+         PR_HTTP_OK, false, "", "none"},
+        {"cut short", "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nSUCC", true, 64,
+         PR_HTTP_SHORT_BODY, false, "SUCC", ""},
+    };
+    for (size_t i = 0; i < PR_COUNT(cases); i++) {
+        server_t server = {.answer = cases[i].answer, .close_after = cases[i].close_after};
+        pr_http_limits_t limits = patient;
+        sunk_t sunk = {.most = cases[i].most};
+        pr_error_t error;
+        limits.max_read_bytes = 8;
+        server_start(&server);
+        pr_http_t *http = pr_http_new(&limits);
+        PR_CLEANUP_FREE char *url = pr_asprintf("http://127.0.0.1:%d/file", server.port);
+        const pr_http_request_t request = {
+            .url = url, .method = "GET", .sink = take_piece, .done = on_sunk, .arg = &sunk};
+        cr_assert_eq(pr_http_start(http, &request, pr_clock_mono_ms(), &error), PR_OK);
+        run_until(http, &sunk.seen.done, 1);
+        cr_expect_eq(sunk.seen.error, cases[i].error, "%s: %s", cases[i].sentence,
+                     pr_http_error_name(sunk.seen.error));
+        cr_expect_eq(sunk.seen.truncated, cases[i].truncated, "%s", cases[i].sentence);
+        cr_expect_str_eq(sunk.text, cases[i].sunk, "%s", cases[i].sentence);
+        cr_expect_str_eq(sunk.seen.body, cases[i].body, "%s", cases[i].sentence);
+        pr_http_destroy(&http);
+        server_stop(&server);
+    }
+}
+
 Test(http, the_request_is_what_was_asked_for)
 {
     server_t server = {.answer = OK_ANSWER};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Any bytes as a WeChat statement: of trades, or of funds.
+ */
+#include "tests/fuzz/statement_relations.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const pr_statement_spec_t specs[] = {{.format = PR_STATEMENT_WECHAT_TRADE},
+                                                {.format = PR_STATEMENT_WECHAT_FUNDS}};
+    fuzz_statement_one_of(specs, PR_COUNT(specs), data, size);
+    return 0;
+}
