@@ -7967,6 +7967,22 @@ END $_$;
 ALTER FUNCTION postrider.recon_begin(who text, channel text, day date, kind text, name text, source text, correct boolean) OWNER TO postrider_owner;
 
 --
+-- Name: recon_close(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_close(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM postrider.args_check(a, 'file_id', 'reason');
+    PERFORM postrider.recon_file_close(who, postrider.arg_id(a, 'file_id'), postrider.arg_text(a, 'reason', 500, true));
+    RETURN jsonb_build_object('ok', true);
+END $$;
+
+ALTER FUNCTION postrider.recon_close(who text, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: recon_covered(integer, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -9118,6 +9134,22 @@ $_$;
 ALTER FUNCTION postrider.recon_refund(channel_no integer, payment_id bigint, refund_reference text, refund_no text, amount bigint) OWNER TO postrider_owner;
 
 --
+-- Name: recon_release(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_release(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM postrider.args_check(a, 'file_id', 'reason');
+    PERFORM postrider.recon_file_release(who, postrider.arg_id(a, 'file_id'), postrider.arg_text(a, 'reason', 500, true));
+    RETURN jsonb_build_object('ok', true);
+END $$;
+
+ALTER FUNCTION postrider.recon_release(who text, a jsonb) OWNER TO postrider_owner;
+
+--
 -- Name: recon_report(bigint); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -9160,6 +9192,65 @@ BEGIN
 END $$;
 
 ALTER FUNCTION postrider.recon_row_close(who text, row_id bigint, reason text) OWNER TO postrider_owner;
+
+--
+-- Name: recon_run_ask(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_run_ask(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "DateStyle" TO 'ISO, YMD'
+    AS $_$
+DECLARE
+    day date;
+BEGIN
+    PERFORM postrider.args_check(a, 'channel', 'date', 'source', 'format', 'correct', 'reason');
+    BEGIN
+        day := CASE WHEN a ->> 'date' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' THEN (a ->> 'date')::date END;
+    EXCEPTION WHEN datetime_field_overflow OR invalid_datetime_format THEN
+        NULL;
+    END;
+    IF day IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'date is no day', HINT = 'Write it as 2026-11-30.';
+    END IF;
+    PERFORM postrider.recon_ask(who, postrider.arg_text(a, 'channel', 56, true), day, a ->> 'source', nullif(a ->> 'format', ''),
+                                a -> 'correct' = 'true', postrider.arg_text(a, 'reason', 500, true));
+    RETURN jsonb_build_object('ok', true, 'says', 'The reconciler takes it at its next look.');
+END $_$;
+
+ALTER FUNCTION postrider.recon_run_ask(who text, a jsonb) OWNER TO postrider_owner;
+
+--
+-- Name: recon_runs_list(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.recon_runs_list(who text, a jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    most CONSTANT int := postrider.arg_limit(a);
+    day date := 'infinity';
+    named text := '';
+BEGIN
+    PERFORM postrider.person_check(who, 'console.read');
+    PERFORM postrider.args_check(a, 'channel', 'open', 'limit', 'after');
+    IF a ->> 'after' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}/' THEN
+        day := left(a ->> 'after', 10)::date;
+        named := substr(a ->> 'after', 12);
+    END IF;
+    RETURN postrider.page_json(ARRAY(
+        SELECT to_jsonb(r) || jsonb_build_object('due_at', postrider.json_time(r.due_at), 'next_at', postrider.json_time(r.next_at), 'last_at', postrider.json_time(r.last_at),
+            'done_at', postrider.json_time(r.done_at), 'cursor', r.statement_date || '/' || r.channel)
+        FROM postrider.recon_runs AS r
+        WHERE (a ->> 'channel' IS NULL OR r.channel = a ->> 'channel') AND ((a ->> 'open')::boolean IS NOT TRUE OR r.done_at IS NULL)
+          AND r.statement_date <= day AND (r.statement_date < day OR r.channel > named)
+        ORDER BY r.statement_date DESC, r.channel LIMIT most + 1), most);
+END $$;
+
+ALTER FUNCTION postrider.recon_runs_list(who text, a jsonb) OWNER TO postrider_owner;
 
 --
 -- Name: recon_set(text, text, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
@@ -16980,6 +17071,13 @@ GRANT ALL ON FUNCTION postrider.recon_begin(who text, channel text, day date, ki
 GRANT ALL ON FUNCTION postrider.recon_begin(who text, channel text, day date, kind text, name text, source text, correct boolean) TO postrider_console;
 
 --
+-- Name: FUNCTION recon_close(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_close(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_close(who text, a jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION recon_covered(channel_no integer, at timestamp with time zone); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -17253,6 +17351,13 @@ GRANT ALL ON FUNCTION postrider.recon_quarantine_list(file_id bigint, open boole
 REVOKE ALL ON FUNCTION postrider.recon_refund(channel_no integer, payment_id bigint, refund_reference text, refund_no text, amount bigint) FROM PUBLIC;
 
 --
+-- Name: FUNCTION recon_release(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_release(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_release(who text, a jsonb) TO postrider_console;
+
+--
 -- Name: FUNCTION recon_report(file_id bigint); Type: ACL; Schema: postrider; Owner: postrider_owner
 --
 
@@ -17266,6 +17371,20 @@ GRANT ALL ON FUNCTION postrider.recon_report(file_id bigint) TO postrider_consol
 
 REVOKE ALL ON FUNCTION postrider.recon_row_close(who text, row_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.recon_row_close(who text, row_id bigint, reason text) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_run_ask(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_run_ask(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_run_ask(who text, a jsonb) TO postrider_console;
+
+--
+-- Name: FUNCTION recon_runs_list(who text, a jsonb); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.recon_runs_list(who text, a jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.recon_runs_list(who text, a jsonb) TO postrider_console;
 
 --
 -- Name: FUNCTION recon_set(who text, channel text, settings jsonb, reason text); Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -94,6 +94,10 @@ const pr_console_route_t pr_console_routes[] = {
     LIST("/api/recon/files", RECON_FILES_LIST),
     LIST("/api/recon/differences", RECON_DIFFERENCES_LIST),
     LIST("/api/recon/quarantine", RECON_QUARANTINE_LIST),
+    LIST("/api/recon/runs", RECON_RUNS_LIST),
+    ACT("/api/recon/runs", OPERATOR, RECON_ASK),
+    ACT("/api/recon/files/{file_id}/release", OPERATOR, RECON_RELEASE),
+    ACT("/api/recon/files/{file_id}/close", OPERATOR, RECON_CLOSE),
 
     LIST("/api/approvals", APPROVALS_LIST),
     READ("/api/approvals/{id}", APPROVAL_SHOW),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statements of channels: files, what differs from our books, rows that nobody can read.
-import {may} from "../api.js";
-import {h} from "../dom.js";
+import {may, path, post} from "../api.js";
+import {h, say} from "../dom.js";
+import {ask, REASON} from "../form.js";
 import {json, money, number, state, time} from "../format.js";
 import {orderLink} from "../links.js";
 import {list} from "../table.js";
@@ -9,17 +10,27 @@ import {resolve} from "./exceptions.js";
 
 export const recon = {path: "recon", title: "Reconciliation", menu: "Reconciliation", show};
 
-const PARTS = [["files", "Files"], ["differences", "Differences"], ["quarantine", "Quarantine"]];
+const PARTS = [["files", "Files"], ["differences", "Differences"], ["quarantine", "Quarantine"], ["runs", "Runs"]];
 
 function show(page) {
   const part = page.parts[0] || "files";
   page.main.append(h("nav", {class: "tabs", "aria-label": "Parts of reconciliation"}, PARTS.map(([name, title]) =>
     h("a", {href: "#/recon/" + name, "aria-current": name === part ? "page" : null}, title))));
-  page.main.append(({files, differences, quarantine}[part] || files)(page));
+  page.main.append(({files, differences, quarantine, runs}[part] || files)(page));
+}
+
+// One act on a statement that is held.
+function actOn(item, verb, title, reload) {
+  return h("button", {class: verb === "close" ? "danger" : "", onclick: () => ask({title: `${title}: statement ${item.file_id}`, fields: [REASON], button: title, danger: verb === "close",
+    act: (values) => post(path(`/api/recon/files/{file_id}/${verb}`, item), values)}).then((done) => {
+    if (!done) return;
+    say(verb === "close" ? "It is as if it had never come." : "It is matched next.");
+    reload();
+  })}, title);
 }
 
 function files({query, keep}) {
-  return list({
+  const table = list({
     path: "/api/recon/files", caption: "Statements, newest first", values: query, keep,
     filters: [{name: "channel", label: "Channel"}, {name: "status", label: "Status"}],
     columns: [
@@ -31,9 +42,41 @@ function files({query, keep}) {
       {title: "Bad rows", cell: (item) => h("a", {href: "#/recon/quarantine?file_id=" + item.file_id}, number(item.bad))},
       {title: "Differences", cell: (item) => number(item.differences)},
       {title: "Imported", cell: (item) => time(item.created_at)},
+      {title: "Do", cell: (item) => (item.status === "held" && may("operator") ? h("div", {class: "buttons"}, actOn(item, "release", "Trust it", () => table.reload()),
+        actOn(item, "close", "Give it up", () => table.reload())) : "")},
     ],
-    empty: "No statement was imported yet: postrider recon run.",
-  }).element;
+    empty: "No statement was imported yet: see Runs.",
+  });
+  return table.element;
+}
+
+const RUN = [
+  {name: "channel", label: "Channel", required: true, maxlength: 56}, {name: "date", label: "Day, where the channel is", type: "date", required: true},
+  {name: "source", label: "From", type: "select", options: [["download", "the channel: it is asked for its statement"], ["directory", "the directory: a file that was dropped there"]]},
+  {name: "format", label: "Format", maxlength: 64, hint: "Empty: the channel's."},
+  {name: "correct", label: "it takes the place of the statement that is there", type: "checkbox"}, REASON];
+
+// The days that are expected, and those that were asked for here.
+function runs({query, keep}) {
+  const table = list({
+    path: "/api/recon/runs", caption: "Days, newest first", values: query, keep,
+    filters: [{name: "channel", label: "Channel"}, {name: "open", label: "not come yet", type: "checkbox"}],
+    columns: [
+      {title: "Day", cell: (item) => [item.statement_date, h("div", {class: "hint"}, item.channel)]},
+      {title: "State", cell: (item) => [state(item.asked_by ? "asked" : item.done_at ? "done" : item.last_error ? "failed" : "expected"), h("div", {class: "hint"}, item.asked_by ? "by " + item.asked_by : "")]},
+      {title: "Statement", cell: (item) => (item.file_id ? h("a", {href: "#/recon/differences?file_id=" + item.file_id}, item.file_id) : "")},
+      {title: "Why not", cell: (item) => item.last_error || ""}, {title: "Tries", cell: (item) => number(item.tries)},
+      {title: "Next", cell: (item) => (item.done_at ? "" : time(item.next_at))}, {title: "Came", cell: (item) => time(item.done_at)},
+    ],
+    empty: "No channel has a schedule: postrider recon set.",
+  });
+  const run = () => ask({title: "Reconcile a day", about: h("p", {}, "The reconciler takes it at its next look, and tries once."), fields: RUN, button: "Reconcile",
+    act: (values) => post("/api/recon/runs", values)}).then((done) => {
+    if (!done) return;
+    say(done.says);
+    table.reload();
+  });
+  return h("div", {}, may("operator") && h("div", {class: "buttons"}, h("button", {class: "primary", onclick: run}, "Reconcile a day")), table.element);
 }
 
 function differences({query, keep}) {
