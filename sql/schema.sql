@@ -3698,79 +3698,85 @@ CREATE FUNCTION postrider.enqueue_notification(merchant_id text, order_no text, 
 #variable_conflict use_variable
 DECLARE
     new_id uuid;
+    new_no bigint;
     args bytea;
     known record;
     origin text;
 BEGIN
+    -- What each call has; then what few have: PL/pgSQL sets an expression up anew in each transaction, so what is not reached is free.
     IF (length(order_no) BETWEEN 1 AND 64 AND order_no !~ '[[:cntrl:]]'
         AND length(event) <= 64 AND event ~ '^[a-z0-9_]+([.][a-z0-9_]+)*$'
         AND jsonb_typeof(payload) = 'object' AND octet_length(payload::text) <= 20480
-        AND coalesce(amount_minor, 0) BETWEEN 0 AND 9007199254740991       -- 2^53 - 1: what every JSON reader keeps exact
-        AND coalesce(version, 0) BETWEEN 0 AND 9007199254740991
-        AND coalesce(priority, 0) BETWEEN 0 AND 2
-        AND (currency IS NULL OR currency ~ '^[A-Z]{3}$')
-        AND (status IS NULL OR length(status) BETWEEN 1 AND 64 AND status !~ '[[:cntrl:]]')
-        AND (idempotency_key IS NULL OR length(idempotency_key) BETWEEN 1 AND 255)
-        AND (notify_url IS NULL OR length(notify_url) <= 512 AND postrider.url_origin(notify_url) IS NOT NULL)
-        AND occurred_at BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999+00') IS NOT TRUE THEN
+        AND occurred_at BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999+00') IS NOT TRUE
+       OR amount_minor NOT BETWEEN 0 AND 9007199254740991       -- 2^53 - 1: what every JSON reader keeps exact
+       OR currency !~ '^[A-Z]{3}$' THEN                         -- NULL: not given
         PERFORM postrider.enqueue_refuse(order_no, event, payload, amount_minor, currency, priority, notify_url, idempotency_key,
                                          status, version, occurred_at);
     END IF;
+    IF priority IS NOT NULL OR version IS NOT NULL OR status IS NOT NULL OR idempotency_key IS NOT NULL OR notify_url IS NOT NULL THEN
+        IF priority NOT BETWEEN 0 AND 2 OR version NOT BETWEEN 0 AND 9007199254740991
+           OR length(status) NOT BETWEEN 1 AND 64 OR status ~ '[[:cntrl:]]'
+           OR length(idempotency_key) NOT BETWEEN 1 AND 255
+           OR notify_url IS NOT NULL AND (length(notify_url) > 512 OR postrider.url_origin(notify_url) IS NULL) THEN
+            PERFORM postrider.enqueue_refuse(order_no, event, payload, amount_minor, currency, priority, notify_url,
+                                             idempotency_key, status, version, occurred_at);
+        END IF;
 
-    IF idempotency_key IS NOT NULL THEN
-        -- occurred_at as of this transaction is "not given": a later call with the defaults must be the same call.
-        args := sha256(convert_to(jsonb_build_array(order_no, event, payload, amount_minor, currency, priority, notify_url,
-            status, version, CASE WHEN occurred_at <> now() THEN extract(epoch FROM occurred_at) END)::text, 'UTF8'));
-        new_id := gen_random_uuid();
-        LOOP
-            INSERT INTO postrider.idempotency AS i (merchant_id, function, key, args_hash, notify_id)
-            SELECT merchant_id, 'enqueue_notification', idempotency_key, args, new_id
-            WHERE length(merchant_id) <= 64
-            ON CONFLICT DO NOTHING;      -- waits for another transaction with this key
-            EXIT WHEN FOUND OR (length(merchant_id) <= 64) IS NOT TRUE;     -- nobody's: PR001 below
-            SELECT i.args_hash, i.notify_id INTO known FROM postrider.idempotency AS i
-            WHERE i.merchant_id = merchant_id AND i.function = 'enqueue_notification' AND i.key = idempotency_key;
-            CONTINUE WHEN NOT FOUND;     -- retention took it between the two statements
-            IF known.args_hash <> args THEN
-                RAISE EXCEPTION USING ERRCODE = 'PR002',
-                    MESSAGE = format('idempotency_key %L was used with other arguments', idempotency_key),
-                    HINT = 'Use a new key for another notification, or repeat the first call exactly.';
+        IF idempotency_key IS NOT NULL THEN
+            -- occurred_at as of this transaction is "not given": a later call with the defaults must be the same call.
+            args := sha256(convert_to(jsonb_build_array(order_no, event, payload, amount_minor, currency, priority, notify_url,
+                status, version, CASE WHEN occurred_at <> now() THEN extract(epoch FROM occurred_at) END)::text, 'UTF8'));
+            new_id := gen_random_uuid();
+            LOOP
+                INSERT INTO postrider.idempotency AS i (merchant_id, function, key, args_hash, notify_id)
+                SELECT merchant_id, 'enqueue_notification', idempotency_key, args, new_id
+                WHERE length(merchant_id) <= 64
+                ON CONFLICT DO NOTHING;      -- waits for another transaction with this key
+                EXIT WHEN FOUND OR (length(merchant_id) <= 64) IS NOT TRUE;     -- nobody's: PR001 below
+                SELECT i.args_hash, i.notify_id INTO known FROM postrider.idempotency AS i
+                WHERE i.merchant_id = merchant_id AND i.function = 'enqueue_notification' AND i.key = idempotency_key;
+                CONTINUE WHEN NOT FOUND;     -- retention took it between the two statements
+                IF known.args_hash <> args THEN
+                    RAISE EXCEPTION USING ERRCODE = 'PR002',
+                        MESSAGE = format('idempotency_key %L was used with other arguments', idempotency_key),
+                        HINT = 'Use a new key for another notification, or repeat the first call exactly.';
+                END IF;
+                RETURN known.notify_id;
+            END LOOP;
+        END IF;
+
+        -- At most 100 addresses of a merchant come from notify_url. The relay makes the rows, so those under way are not counted.
+        IF notify_url IS NOT NULL THEN
+            origin := postrider.url_origin(notify_url);
+            IF (SELECT count(*) FROM postrider.endpoint AS e WHERE e.merchant_id = merchant_id AND e.id < 0) >= 100
+               AND NOT EXISTS (SELECT FROM postrider.endpoint AS e WHERE e.id = postrider.notify_endpoint_id(merchant_id, origin)) THEN
+                RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('merchant %L has 100 addresses from notify_url', merchant_id),
+                    HINT = 'Use a configured endpoint: leave notify_url NULL, and add one with postrider merchant add --endpoint.';
             END IF;
-            RETURN known.notify_id;
-        END LOOP;
-    END IF;
-
-    -- At most 100 addresses of a merchant come from notify_url. The relay makes the rows, so those under way are not counted.
-    IF notify_url IS NOT NULL THEN
-        origin := postrider.url_origin(notify_url);
-        IF (SELECT count(*) FROM postrider.endpoint AS e WHERE e.merchant_id = merchant_id AND e.id < 0) >= 100
-           AND NOT EXISTS (SELECT FROM postrider.endpoint AS e WHERE e.id = postrider.notify_endpoint_id(merchant_id, origin)) THEN
-            RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = format('merchant %L has 100 addresses from notify_url', merchant_id),
-                HINT = 'Use a configured endpoint: leave notify_url NULL, and add one with postrider merchant add --endpoint.';
         END IF;
     END IF;
 
     -- The row and the bytes of every try: keys in the order of contracts.md; merchant_id and event need no escapes.
-    INSERT INTO postrider.outbox AS o (id, class, merchant_id, order_no, event, status, version, notify_id, notify_url, body)
+    new_no := nextval('postrider.outbox_id_seq');
+    new_id := coalesce(new_id, gen_random_uuid());
+    INSERT INTO postrider.outbox (id, class, merchant_id, order_no, event, status, version, notify_id, notify_url, body)
     OVERRIDING SYSTEM VALUE
-    SELECT g.id,
+    SELECT new_no,
            CASE WHEN priority IS NOT NULL THEN priority
                 WHEN m.tier = 'vip' OR amount_minor >= r.large_minor THEN 0
                 WHEN m.tier = 'small' OR amount_minor < r.small_minor THEN 2
                 ELSE 1 END,
-           merchant_id, order_no, event, g.status, coalesce(version, g.id), g.notify_id, notify_url,
-           convert_to('{"notify_id":"' || g.notify_id || '","event":"' || event || '","merchant_id":"' || merchant_id
+           merchant_id, order_no, event, g.status, g.version, new_id, notify_url,
+           convert_to('{"notify_id":"' || new_id || '","event":"' || event || '","merchant_id":"' || merchant_id
                || '","order_no":' || to_json(order_no) || ',"payment_id":null,"amount":' || coalesce(amount_minor::text, 'null')
                || ',"currency":' || coalesce('"' || currency || '"', 'null') || ',"status":' || to_json(g.status)
-               || ',"version":' || coalesce(version, g.id) || ',"occurred_at":"'
+               || ',"version":' || g.version || ',"occurred_at":"'
                || to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
                || '","livemode":true,"failure":null,"extra":{},"data":' || payload::text || '}', 'UTF8')
     FROM postrider.merchant AS m
     LEFT JOIN postrider.priority_rule AS r ON r.currency = currency
-    CROSS JOIN LATERAL (SELECT nextval('postrider.outbox_id_seq') AS id, coalesce(new_id, gen_random_uuid()) AS notify_id,
-                               coalesce(status, split_part(event, '.', -1)) AS status) AS g
-    WHERE m.id = merchant_id
-    RETURNING o.notify_id INTO new_id;
+    CROSS JOIN LATERAL (SELECT coalesce(status, split_part(event, '.', -1)) AS status, coalesce(version, new_no) AS version) AS g
+    WHERE m.id = merchant_id;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'PR001', MESSAGE = format('merchant %L is not known', left(merchant_id, 80)),
             HINT = 'Add it first: postrider merchant add ID --url URL.';

@@ -99,7 +99,7 @@ const pr_option_t pr_settings[] = {
     {"breaker.recovery", DURATION, "30s", 0, DAY, NO, NO, "For so long after a breaker closed or an endpoint was enabled its backlog drains slowly (N13)."},
     {"breaker.recovery_rate", REAL, "50", 0.01, 100000, NO, NO, "Notifications per second to one endpoint while it recovers (N13)."},
 
-    {"scheduler.flush", DURATION, "5ms", 1, SECOND, NO, NO, "Outcomes wait at most this long for company in their batch."},
+    {"scheduler.flush", DURATION, "10ms", 1, SECOND, NO, NO, "Outcomes wait at most this long for company in their batch."},
     {"scheduler.batch", INT, "200", 1, 5000, NO, NO, "Outcomes in one batch at most."},
     {"scheduler.batches", INT, "1", 1, 64, NO, NO, "Batches on their way to the database at most."},
     {"scheduler.horizon", DURATION, "2m", SECOND, DAY, NO, NO, "Retries due within this are held in memory; later ones stay in the database."},
@@ -118,7 +118,7 @@ const pr_option_t pr_settings[] = {
     {"relay.poll_busy", DURATION, "2ms", 1, MINUTE, NO, NO, "Between looks at the outbox while rows come."},
     {"relay.poll_idle", DURATION, "25ms", 1, MINUTE, NO, NO, "Between looks when none came lately; twice that when none came for a second."},
     {"relay.scan", DURATION, "3s", 10, 3 * SECOND, NO, NO, "No look is later than this after the one before (N5)."},
-    {"relay.batch", INT, "100", 1, 5000, NO, NO, "Outbox rows moved by one statement."},
+    {"relay.batch", INT, "200", 1, 5000, NO, NO, "Outbox rows moved by one statement."},
 
     {"tasks.file", TEXT, "", 0, 0, NO, NO, "File that says how kinds of compensation tasks are handled (docs/tasks.md); empty = only what Postrider does itself."},
     {"tasks.slots", INT, "16", 1, 256, NO, NO, "Tasks that one compensator works on at once."},

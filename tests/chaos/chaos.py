@@ -31,7 +31,7 @@ from topology import Supervised  # noqa: E402
 
 MERCHANTS = 30
 SLOTS = 210      # worker.slots: the credit of one notifier
-FLUSH_S = 0.005  # scheduler.flush
+FLUSH_S = 0.010  # scheduler.flush
 ACTORS = ["outbox-relay", "scheduler", "notifier", "broker", "circuit-breaker", "dead-letter"]
 
 
