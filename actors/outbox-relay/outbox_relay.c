@@ -53,6 +53,13 @@ static void disconnected(pr_relay_t *self)
     }
 }
 
+/* At multiples of the period: classes whose traffic ended at different times are looked at together, which costs no more than
+ * one of them. */
+static int64_t next_look_ms(int64_t now_ms, int64_t period_ms)
+{
+    return (now_ms / period_ms + 1) * period_ms;
+}
+
 /* Returns true when there is news for the schedulers. */
 static bool moved(pr_relay_t *self, const pr_relay_event_t *event, int64_t now_ms)
 {
@@ -72,11 +79,11 @@ static bool moved(pr_relay_t *self, const pr_relay_event_t *event, int64_t now_m
     } else if (now_ms < one->traffic_until_ms) {
         one->next_at_ms = now_ms + self->policy.busy_ms;
     } else if (now_ms < one->traffic_until_ms + PR_RELAY_QUIET_MS) {
-        one->next_at_ms = now_ms + self->policy.idle_ms;
+        one->next_at_ms = next_look_ms(now_ms, self->policy.idle_ms);
     } else {
         int64_t quiet_ms = 2 * self->policy.idle_ms;
         one->next_at_ms =
-            now_ms + (quiet_ms < self->policy.scan_ms ? quiet_ms : self->policy.scan_ms);
+            next_look_ms(now_ms, quiet_ms < self->policy.scan_ms ? quiet_ms : self->policy.scan_ms);
     }
     return event->moved > 0;
 }

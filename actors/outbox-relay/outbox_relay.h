@@ -7,7 +7,8 @@
  * is polled again
  *   at once          after a full move (there is more),
  *   after busy_ms    while it is in traffic: something was moved less than TRAFFIC_HOLD_MS ago,
- *   after idle_ms    otherwise; twice that once nothing came for PR_RELAY_QUIET_MS,
+ *   after idle_ms    otherwise; twice that once nothing came for PR_RELAY_QUIET_MS: at multiples of that time,
+ *                    so that classes without traffic are looked at together,
  *   after a delay that doubles from idle_ms to scan_ms while moves fail (deadlock, no space ...),
  * and in no case later than scan_ms after the last one (N5). Due classes leave in one turn, P0
  * first, so that they share a round trip; one that is due within busy_ms of another joins it.

@@ -145,6 +145,19 @@ Test(outbox_relay, pace_busy_then_idle)
     cr_assert_eq(f.relay.classes[1].next_at_ms, now_ms + 50, "and quiet");
 }
 
+Test(outbox_relay, classes_whose_traffic_ended_apart_are_looked_at_together)
+{
+    fixture_t f;
+    start(&f, 1000);
+    moved(&f, 0, 0, false, 1003);
+    moved(&f, 1, 0, false, 1011);
+    moved(&f, 2, 0, false, 1019);
+    cr_assert_eq(pr_relay_deadline_ms(&f.relay), 1025);
+    tick(&f, 1025);
+    cr_assert_eq(f.count, 3);
+    cr_assert(moves(&f, 0) == 1 && moves(&f, 1) == 1 && moves(&f, 2) == 1);
+}
+
 /* Whether the class' move that was just asked for is a small one; -1: none was. */
 static int small(const fixture_t *self, int class_no)
 {
