@@ -109,11 +109,19 @@ BEGIN
         OPEN c FOR SELECT x.id, x.merchant_id, x.event, x.notify_id, x.kind FROM postrider.outbox AS x
         WHERE x.merchant_id = m AND x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
     ELSE
-        OPEN c FOR SELECT x.id, x.merchant_id, x.event, x.notify_id, x.kind FROM postrider.outbox AS x WHERE x.id < upto ORDER BY x.id DESC LIMIT looks + 1;
+        -- what is not meant is left out before it gets here; of kind -1: far enough
+        OPEN c FOR SELECT y.id, y.merchant_id, y.event, y.notify_id, CASE WHEN y.no > looks THEN -1::smallint ELSE y.kind END AS kind
+        FROM (SELECT x.*, row_number() OVER () AS no FROM (SELECT z.id, z.merchant_id, z.event, z.notify_id, z.kind FROM postrider.outbox AS z
+                                                           WHERE z.id < upto ORDER BY z.id DESC LIMIT looks + 1) AS x) AS y
+        WHERE y.no > looks OR (y.kind = 0 AND (m IS NULL OR y.merchant_id = m) AND (a ->> 'event' IS NULL OR y.event = a ->> 'event'));
     END IF;
     LOOP
         FETCH c INTO o;
         EXIT WHEN NOT FOUND;
+        IF o.kind = -1 THEN
+            next := o.id + 1;
+            EXIT;
+        END IF;
         IF seen >= looks OR dressed >= dear OR given >= most THEN
             next := upto;
             EXIT;
