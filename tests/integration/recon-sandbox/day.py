@@ -13,7 +13,7 @@ from payments import quoted
 from topology import BUILD, PATIENCE_S
 
 SIZE = int(os.environ.get("PR_DAY", "300"))
-EACH = max(2, SIZE // 150)                                        # planted of each kind
+EACH = max(2, min(100, SIZE // 150))                              # planted of each kind; a channel holds a file of over 1000
 LONG_S = PATIENCE_S * 2 + SIZE / 20
 UNKNOWN = "~charge:500!~query:500*~lost"                          # paid there, and nobody tells
 PLANTS = {"missing": "missing", "amount": "amount:1", "state": "state:failed", "twice": "duplicate", "bad": "bad", "late": "shift:1", "edge": "shift:1"}
