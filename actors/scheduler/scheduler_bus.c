@@ -136,8 +136,12 @@ static void on_outcomes(io_t *io, link_t *link, const Postrider__V1__OutcomeBatc
     }
 }
 
+/* A broker names its workers each second and to a greeting that is new to it; its other answers name none. So "none" says nothing:
+ * at worst we wait for one that is gone, as long as for one that is silent. */
 static void remember_workers(link_t *link, const Postrider__V1__BrokerHello *hello)
 {
+    if (hello->n_workers == 0)
+        return;
     for (int i = 0; i < link->nworkers; i++)
         pr_free(link->workers[i]);
     pr_free(link->workers);

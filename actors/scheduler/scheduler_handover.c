@@ -47,6 +47,7 @@ static void on_released(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_e
         pr_sched_drop_shard(io->sched, (uint8_t)shard);
     }
     memset(io->leaving, 0, sizeof io->leaving);
+    rows_adopt_less(io);
     bus_greet(io);
 }
 

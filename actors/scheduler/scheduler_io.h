@@ -308,6 +308,7 @@ bool rows_just_adopted(const io_t *io, const endpoint_row_t *endpoint);
 void rows_load_endpoints(io_t *io);
 void rows_load_cancelled(io_t *io);
 void rows_adopt(io_t *io);       /* the adoption was set up: read what it names */
+void rows_adopt_less(io_t *io);  /* shards left it: what is read begins where the others say */
 void rows_adopt_again(io_t *io); /* each beat: when Postgres could not for now */
 void rows_poll(io_t *io);        /* new jobs, when it is time */
 void rows_hint(io_t *io, const int64_t *last_seq);

@@ -195,7 +195,9 @@ static void on_first_tries(void *arg, pr_rc_t rc, const pr_rows_t *rows, const p
             (void)rows_add(io, rows, row, false, adoption->former);
             continue;
         }
-        adoption->lo[c] = pr_rows_i64(rows, row, COL_SEQ); /* how far was read */
+        int64_t read_to = pr_rows_i64(rows, row, COL_SEQ);
+        if (read_to > adoption->lo[c]) /* our cursor may lie before the lows of what we took */
+            adoption->lo[c] = read_to;
         more = more || adoption->lo[c] < adoption->hi[c];
     }
     if (more)
@@ -439,6 +441,15 @@ static int64_t nothing_up_to(const io_t *io, int class_no)
         if (bit_get(io->adoption.shards, shard) && io->taken_behind[shard][class_no] < least)
             least = io->taken_behind[shard][class_no];
     return least == INT64_MAX ? (int64_t)class_no << CLASS_SHIFT : least;
+}
+
+void rows_adopt_less(io_t *io)
+{
+    for (int c = 0; c < PR_SCHED_CLASSES; c++) {
+        int64_t least = nothing_up_to(io, c);
+        if (io->adoption.lo[c] < least)
+            io->adoption.lo[c] = least;
+    }
 }
 
 /* Moves commit without waiting for the disk (docs/protocol.md, section 1): a crash of Postgres may undo some that we

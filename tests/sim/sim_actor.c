@@ -477,6 +477,8 @@ void sim_slot_drain(sim_slot_t *slot, int64_t down_us)
     actor->down_us = down_us;
     actor->wake_us = sim->now_us;
     if (actor->spec->drain == NULL || actor->life == DRAINING) {
+        if (actor->life == DRAINING) /* at once: what is under way is given up as by a kill */
+            kill_fault(slot);
         actor->life = STOPPED;
         return;
     }
@@ -548,10 +550,14 @@ static int64_t next_wake(const pr_actor_t *actor)
 /* False: the process has ended. */
 static bool goes_on(pr_actor_t *actor)
 {
-    if (actor->life == DRAINING &&
-        (actor->spec->drained == NULL || actor->spec->drained(actor->io) ||
-         sim->now_us >= actor->drain_until_us))
-        actor->life = STOPPED;
+    if (actor->life == DRAINING) {
+        bool drained = actor->spec->drained == NULL || actor->spec->drained(actor->io);
+        bool late = !drained && sim->now_us >= actor->drain_until_us;
+        if (late)
+            kill_fault(actor->slot);
+        if (drained || late)
+            actor->life = STOPPED;
+    }
     return actor->life != STOPPED && !actor->dead;
 }
 
