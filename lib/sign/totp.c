@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "sign/digest.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,10 +19,11 @@ bool pr_totp_code(const uint8_t key[PR_TOTP_KEY_BYTES], uint64_t step, int digit
 {
     static const uint32_t powers[] = {1000000, 10000000, 100000000};
     uint8_t counter[COUNTER_BYTES], mac[SHA1_BYTES];
-    unsigned len = 0;
+    size_t len = 0;
     for (int i = 0; i < COUNTER_BYTES; i++)
         counter[i] = (uint8_t)(step >> (8 * (COUNTER_BYTES - 1 - i)));
-    if (!HMAC(EVP_sha1(), key, PR_TOTP_KEY_BYTES, counter, sizeof counter, mac, &len) ||
+    if (!EVP_Q_mac(NULL, "HMAC", NULL, "SHA1", NULL, key, PR_TOTP_KEY_BYTES, counter,
+                   sizeof counter, mac, sizeof mac, &len) ||
         len != sizeof mac)
         return false;
     const uint8_t *at = mac + (mac[SHA1_BYTES - 1] & 15);
@@ -30,7 +31,7 @@ bool pr_totp_code(const uint8_t key[PR_TOTP_KEY_BYTES], uint64_t step, int digit
                       (uint32_t)at[2] << 8 | (uint32_t)at[3];
     (void)snprintf(out, PR_TOTP_DIGITS_MAX + 1, "%0*" PRIu32, digits,
                    number % powers[digits - PR_TOTP_DIGITS]);
-    explicit_bzero(mac, sizeof mac);
+    OPENSSL_cleanse(mac, sizeof mac);
     return true;
 }
 
@@ -45,7 +46,7 @@ int64_t pr_totp_step_of(const uint8_t key[PR_TOTP_KEY_BYTES], const char *code, 
         bool same = pr_same_bytes(pr_bytes_text(code), pr_bytes_text(wanted));
         if (same && step > last_step && found < 0)
             found = step;
-        explicit_bzero(wanted, sizeof wanted);
+        OPENSSL_cleanse(wanted, sizeof wanted);
     }
     return found;
 }
