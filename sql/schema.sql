@@ -5878,6 +5878,9 @@ BEGIN
         RAISE no_data_found USING MESSAGE = 'there is no such notification';
     END IF;
     IF n.status = 'dead' THEN
+        IF k.kind = 'merchant' THEN
+            PERFORM postrider.resend_take(k.merchant_id, k.livemode);
+        END IF;
         driven := postrider.dead_redrive('key:' || k.id, 'resend asked for over HTTP', jsonb_build_object('notify_id', $2));
     END IF;
     RETURN jsonb_build_object('notify_id', $2, 'status', n.status, 'redriven', coalesce(driven, 0));
@@ -9814,6 +9817,31 @@ END $$;
 ALTER FUNCTION postrider.report_payment(payment_id bigint, state text, evidence jsonb, event_id text) OWNER TO postrider_owner;
 
 --
+-- Name: resend_take(text, boolean); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE FUNCTION postrider.resend_take(merchant_id text, livemode boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    most CONSTANT real := 30;
+    every_s CONSTANT real := 2;
+BEGIN
+    INSERT INTO postrider.resend_allowance AS a (merchant_id, livemode, rest, at) VALUES ($1, $2, most - 1, clock_timestamp())
+    ON CONFLICT (merchant_id, livemode) DO UPDATE
+    SET rest = least(most, a.rest + greatest(0, extract(epoch FROM clock_timestamp() - a.at)) / every_s) - 1, at = clock_timestamp()
+    WHERE a.rest + greatest(0, extract(epoch FROM clock_timestamp() - a.at)) / every_s >= 1;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR013', MESSAGE = format('%s resends at once, and one more every %s s, are a merchant''s', most, every_s),
+            HINT = 'Ask again later.';
+    END IF;
+END $_$;
+
+ALTER FUNCTION postrider.resend_take(merchant_id text, livemode boolean) OWNER TO postrider_owner;
+
+--
 -- Name: response_kept(smallint, bytea); Type: FUNCTION; Schema: postrider; Owner: postrider_owner
 --
 
@@ -13246,6 +13274,19 @@ CREATE VIEW postrider.refund_status AS
 ALTER TABLE postrider.refund_status OWNER TO postrider_owner;
 
 --
+-- Name: resend_allowance; Type: TABLE; Schema: postrider; Owner: postrider_owner
+--
+
+CREATE TABLE postrider.resend_allowance (
+    merchant_id text NOT NULL,
+    livemode boolean NOT NULL,
+    rest real NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE postrider.resend_allowance OWNER TO postrider_owner;
+
+--
 -- Name: resolution; Type: TABLE; Schema: postrider; Owner: postrider_owner
 --
 
@@ -13946,6 +13987,13 @@ ALTER TABLE ONLY postrider.refund
 
 ALTER TABLE ONLY postrider.refund
     ADD CONSTRAINT refund_pkey PRIMARY KEY (id);
+
+--
+-- Name: resend_allowance resend_allowance_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
+--
+
+ALTER TABLE ONLY postrider.resend_allowance
+    ADD CONSTRAINT resend_allowance_pkey PRIMARY KEY (merchant_id, livemode);
 
 --
 -- Name: resolution resolution_pkey; Type: CONSTRAINT; Schema: postrider; Owner: postrider_owner
@@ -17510,6 +17558,12 @@ GRANT ALL ON FUNCTION postrider.report_fulfilment(merchant_id text, order_no tex
 
 REVOKE ALL ON FUNCTION postrider.report_payment(payment_id bigint, state text, evidence jsonb, event_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.report_payment(payment_id bigint, state text, evidence jsonb, event_id text) TO postrider_app;
+
+--
+-- Name: FUNCTION resend_take(merchant_id text, livemode boolean); Type: ACL; Schema: postrider; Owner: postrider_owner
+--
+
+REVOKE ALL ON FUNCTION postrider.resend_take(merchant_id text, livemode boolean) FROM PUBLIC;
 
 --
 -- Name: FUNCTION response_kept(outcome smallint, response bytea); Type: ACL; Schema: postrider; Owner: postrider_owner

@@ -12,6 +12,7 @@
 #define API_BODY_MAX_BYTES ((size_t)64 * 1024)
 #define ARGUMENTS_MAX_BYTES ((size_t)128 * 1024)
 #define ANSWER_MAX_BYTES ((size_t)4 * 1024 * 1024)
+#define RESEND_EVERY_S 2 /* as resend_take() gives them */
 
 int64_t ingress_now_ms(const ingress_t *self)
 {
@@ -158,5 +159,7 @@ void ingress_reply_error(ingress_call_t *call, pr_rc_t rc, const pr_error_t *err
                        "rc=%s code=%s", pr_rc_name(rc), error ? error->code : "");
     const char *detail = seen.told ? error->text : seen.status == 503 ? later : "";
     int64_t retry_s = seen.status == 503 || strcmp(seen.code, "in_progress") == 0 ? 1 : 0;
+    if (seen.status == 429)
+        retry_s = RESEND_EVERY_S;
     ingress_reply_problem(call, seen.status, seen.code, detail, retry_s);
 }

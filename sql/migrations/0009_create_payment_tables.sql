@@ -549,6 +549,11 @@ CREATE TABLE postrider.http_nonce (
     PRIMARY KEY (key_id, nonce)
 );
 CREATE INDEX http_nonce_at_idx ON postrider.http_nonce (at);
+-- How many of its dead letters a merchant may still have driven again, as of `at` (resend_take).
+CREATE TABLE postrider.resend_allowance (
+    merchant_id text NOT NULL, livemode boolean NOT NULL, rest real NOT NULL, at timestamptz NOT NULL,
+    PRIMARY KEY (merchant_id, livemode)
+);
 -- Idempotency-Key of a write over HTTP: the first answer, for the same body again.
 CREATE TABLE postrider.http_answer (
     key_id bigint NOT NULL, key text NOT NULL, request_hash bytea NOT NULL,

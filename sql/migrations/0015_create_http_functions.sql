@@ -220,7 +220,26 @@ EXCEPTION WHEN data_exception THEN
     RAISE EXCEPTION USING ERRCODE = 'PR003', MESSAGE = 'a value of the request is of the wrong kind: ' || SQLERRM, HINT = 'Amounts are integers, times RFC 3339.';
 END $$;
 
--- A dead letter is driven again; of what is not dead the merchant learns how it stands.
+-- A merchant may have 30 of its dead letters driven again at once, and one more every 2 s, however many keys and ingresses it comes by: each
+-- is a fresh retry list at a receiver that failed before. Errors: PR013 not now.
+CREATE FUNCTION postrider.resend_take(merchant_id text, livemode boolean) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    most CONSTANT real := 30;
+    every_s CONSTANT real := 2;
+BEGIN
+    INSERT INTO postrider.resend_allowance AS a (merchant_id, livemode, rest, at) VALUES ($1, $2, most - 1, clock_timestamp())
+    ON CONFLICT (merchant_id, livemode) DO UPDATE
+    SET rest = least(most, a.rest + greatest(0, extract(epoch FROM clock_timestamp() - a.at)) / every_s) - 1, at = clock_timestamp()
+    WHERE a.rest + greatest(0, extract(epoch FROM clock_timestamp() - a.at)) / every_s >= 1;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PR013', MESSAGE = format('%s resends at once, and one more every %s s, are a merchant''s', most, every_s),
+            HINT = 'Ask again later.';
+    END IF;
+END $$;
+
+-- A dead letter is driven again, for a merchant only so often; of what is not dead it learns how it stands.
 CREATE FUNCTION postrider.notification_resend(k postrider.http_key, notify_id text) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -234,6 +253,9 @@ BEGIN
         RAISE no_data_found USING MESSAGE = 'there is no such notification';
     END IF;
     IF n.status = 'dead' THEN
+        IF k.kind = 'merchant' THEN
+            PERFORM postrider.resend_take(k.merchant_id, k.livemode);
+        END IF;
         driven := postrider.dead_redrive('key:' || k.id, 'resend asked for over HTTP', jsonb_build_object('notify_id', $2));
     END IF;
     RETURN jsonb_build_object('notify_id', $2, 'status', n.status, 'redriven', coalesce(driven, 0));

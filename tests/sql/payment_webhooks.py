@@ -166,6 +166,22 @@ code, note, _ = write("app", "notification", {"merchant_id": "m1", "order_no": "
 is_((code, list(note)), (202, ["notify_id"]), "a notification")
 is_((write("m1", "notification.resend", note)[1]["redriven"], refused("m1", "notification.resend", {"notify_id": "x"})), (0, "P0002"), "how a notification stands; only one that is there")
 
+# a merchant's resends: thirty, then one each 2 s
+s.run("""INSERT INTO postrider.dead (outbox_id, endpoint, outbox_at, class, reason, tries)
+         SELECT o.id, e.id, o.at, o.class, 'expired', 9 FROM postrider.outbox AS o, postrider.endpoint AS e
+         WHERE o.notify_id = '%s' AND e.merchant_id = 'm1'""" % note["notify_id"])
+s.run("INSERT INTO postrider.resend_allowance (merchant_id, livemode, rest, at) VALUES ('m1', true, 0.5, now() + interval '1 day')")
+is_((refused("m1", "notification.resend", note, "r1"), refused("m1", "notification.resend", note, "r1")), ("PR013",) * 2, "too often is refused, and a clock that went back refills nothing")
+is_(s.value("SELECT state FROM postrider.dead"), "open", "nothing was driven")
+s.run("UPDATE postrider.resend_allowance SET at = now() - interval '1.1 s'")
+is_((write("m1", "notification.resend", note, "r1")[1]["redriven"], s.value("SELECT state FROM postrider.dead")), (1, "redriven"), "later it is, with the same Idempotency-Key")
+is_(s.value("SELECT rest < 0.6 FROM postrider.resend_allowance"), "t", "which took one")
+s.run("UPDATE postrider.resend_allowance SET at = now() - interval '1 day'; UPDATE postrider.dead SET state = 'open'")
+is_([s.value("SELECT 1 FROM postrider.resend_take('m1', true)"), s.value("SELECT rest BETWEEN 28.9 AND 29.1 FROM postrider.resend_allowance WHERE livemode")], ["1", "t"], "thirty at most, however long it waited")
+s.run("UPDATE postrider.resend_allowance SET rest = 0, at = now() + interval '1 day'")
+is_((write("app", "notification.resend", note)[1]["redriven"], s.value("SELECT 1 FROM postrider.resend_take('m1', false)"), s.value("SELECT 1 FROM postrider.resend_take('m2', true)")),
+    (1, "1", "1"), "an application has no such limit; other merchants and money for tests have their own")
+
 
 def read(key, what, arguments):
     got = s.value("SELECT coalesce(postrider.http_read(%d, '%s', %s), 'none')" % (keys[key], what, pay.quote(arguments)))
@@ -227,6 +243,6 @@ s.run("UPDATE postrider.webhook SET received_at = now() - interval '4 years' WHE
       "UPDATE postrider.http_answer SET at = now() - interval '31 d'")
 old = int(s.value("SELECT count(*) FROM postrider.webhook WHERE state = 'refused'"))
 is_((int(s.value("SELECT postrider.payments_purge('1 h', '3 years', 1000)")) >= old, s.value("SELECT count(*) FROM postrider.webhook WHERE state = 'refused'"), s.value("SELECT postrider.http_purge(10)")),
-    (True, "0", "1"), "history goes by its age")
+    (True, "0", "2"), "history goes by its age")
 s.close()
 finish()

@@ -40,8 +40,8 @@ Test(routes, are_those_of_the_description)
 Test(routes, writes_may_say_whatever_a_door_may)
 {
     static const char *const states[] = {"PR001", "PR002", "PR003", "PR004", "PR005",
-                                         "PR006", "PR007", "PR008", "PR009", "55P03",
-                                         "22023", "08006", "42P01", ""};
+                                         "PR006", "PR007", "PR008", "PR009", "PR013",
+                                         "55P03", "22023", "08006", "42P01", ""};
     for (size_t i = 0; i < pr_endpoints_count; i++)
         for (size_t j = 0; pr_endpoints[i].kind == PR_ENDPOINT_WRITE && j < PR_COUNT(states); j++)
             cr_expect(pr_endpoint_says(&pr_endpoints[i], pr_door_error(states[j]).status), "%s: %s",
