@@ -11260,6 +11260,9 @@ BEGIN
         PERFORM postrider.person_check(who, 'operator.set', true);
     END IF;
     t.role := postrider.operator_role(coalesce(a ->> 'role', o.role));
+    IF o.name <> who AND postrider.role_rank(t.role) >= postrider.role_rank('approver') THEN    -- or one would be two
+        RAISE EXCEPTION USING ERRCODE = 'PR010', MESSAGE = format('a token that may approve is made by %s himself', o.name), HINT = 'Make one of the role operator or viewer.';
+    END IF;
     t.expires_at := coalesce((a ->> 'expires_at')::timestamptz, now() + interval '90 days');
     IF postrider.role_rank(t.role) > postrider.role_rank(o.role) OR t.expires_at NOT BETWEEN now() AND now() + interval '366 days'
        OR (a ->> 'hash' ~ '^[0-9a-f]{64}$') IS NOT TRUE THEN

@@ -9,6 +9,7 @@
 #include "actors/reconciler/reconciler_private.h"
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/regular_file.h"
 #include "recon/spec.h"
 #include "sql/recon.h"
 
@@ -180,7 +181,7 @@ static void begin_directory(recon_io_t *self)
         recon_import_fail(self, "no file of that day is in the directory");
         return;
     }
-    self->file = fopen(self->path, "rbe");
+    self->file = pr_open_regular_file(self->path, false); /* others may write into it */
     if (self->file == NULL) {
         recon_import_fail(self, strerrorname_np(errno));
         return;

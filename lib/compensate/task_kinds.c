@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/regular_file.h"
 #include "core/url.h"
 #include "gateway/yaml_tree.h"
 
@@ -95,7 +96,7 @@ static pr_rc_t read_file(const reader_t *self, const pr_yaml_node_t *node, char 
 {
     if (!is_text(node))
         return bad(self, node, "the path of a file is wanted");
-    FILE *file = fopen(node->text, "re");
+    FILE *file = pr_open_regular_file(node->text, true);
     if (file == NULL)
         return bad(self, node, "%s: %s", node->text, strerrordesc_np(errno));
     char *text = pr_calloc(FILE_MAX_BYTES + 1, 1);
@@ -343,7 +344,7 @@ pr_rc_t pr_task_kinds_load(const char *path, pr_profile_dir_t *dir, double time_
 {
     if (path[0] == '\0')
         return pr_task_kinds_parse("tasks.file", pr_bytes(NULL, 0), dir, time_scale, out, error);
-    FILE *file = fopen(path, "re");
+    FILE *file = pr_open_regular_file(path, true);
     if (file == NULL)
         return pr_error_set(error, PR_BAD, "tasks", "", "tasks.file: %s: %s", path,
                             strerrordesc_np(errno));

@@ -133,6 +133,8 @@ token = door("token_create", "bob", role="operator", label="ci", hash=hashlib.sh
 is_(s.run("SELECT operator, role FROM postrider.operator_token_check(sha256('t'))"), [["bob", "operator"]], "a token may what it was made for")
 is_([refused("token_create", "eve", role="admin", label="x", hash="0" * 64)[0], refused("token_create", "eve", operator="bob", label="x", hash="1" * 64)[0],
      refused("token_create", "vic", label="x", hash="2" * 64, expires_at="2099-01-01")[0]], ["PR003", "PR010", "PR003"], "not more than its operator, not for another, not for ever")
+is_([refused("token_create", "ann", operator="bob", role=role, label="mine", hash="3" * 64)[0] for role in ("approver", None)], ["PR010"] * 2,
+    "nobody makes a token for another that may approve")
 door("operator_set", "ann", name="bob", role="viewer", reason="r")
 is_(s.run("SELECT role FROM postrider.operator_token_check(sha256('t'))"), [["viewer"]], "nor more than he may now")
 door("operator_set", "ann", name="bob", role="approver", reason="r")
