@@ -14,13 +14,12 @@ static const struct {
     {"PR005", {409, "order_taken", true}},      {"PR006", {409, "move_not_allowed", true}},
     {"PR007", {422, "amount_exceeds", true}},   {"PR008", {413, "too_large", true}},
     {"PR009", {403, "not_yours", true}},        {"PR010", {403, "not_allowed", true}},
-    {"PR013", {429, "too_many_resends", true}},
-    {"02000", {404, "not_found", false}},       {"P0002", {404, "not_found", false}},
-    {"55P03", {409, "in_progress", false}},     {"22", {400, "invalid_argument", false}},
-    {"23", {422, "invalid_argument", false}},   {"08", {503, "unavailable", false}},
-    {"40", {503, "unavailable", false}},        {"53", {503, "unavailable", false}},
-    {"55", {503, "unavailable", false}},        {"57", {503, "unavailable", false}},
-    {"58", {503, "unavailable", false}},
+    {"PR013", {429, "too_many_resends", true}}, {"02000", {404, "not_found", false}},
+    {"P0002", {404, "not_found", false}},       {"55P03", {409, "in_progress", false}},
+    {"22", {400, "invalid_argument", false}},   {"23", {422, "invalid_argument", false}},
+    {"08", {503, "unavailable", false}},        {"40", {503, "unavailable", false}},
+    {"53", {503, "unavailable", false}},        {"55", {503, "unavailable", false}},
+    {"57", {503, "unavailable", false}},        {"58", {503, "unavailable", false}},
 };
 
 pr_door_error_t pr_door_error(const char *sqlstate)
