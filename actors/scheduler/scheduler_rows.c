@@ -248,6 +248,8 @@ void rows_adopt(io_t *io)
 {
     adoption_t *adoption = &io->adoption;
     adoption->active = true;
+    /* Who was heard since an earlier adoption may not have said yet what it holds of this one. */
+    io->heard_wanted_ms = INT64_MAX;
     adoption->stale += adoption->asked;
     adoption->asked = false;
     chain_ask(io, PR_SQL_SCHEDULER_CURSORS, NULL, on_cursors);
