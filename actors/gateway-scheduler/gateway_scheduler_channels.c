@@ -187,21 +187,9 @@ static void take_row(io_t *io, const pr_rows_t *rows, int n)
                 (long long)row->version, row->active);
 }
 
-typedef struct {
-    io_t *io;
-    uint32_t epoch;
-} asked_t;
-
-static asked_t *asked_new(io_t *io)
-{
-    asked_t *asked = PR_NEW(asked_t);
-    *asked = (asked_t){io, io->epoch};
-    return asked;
-}
-
 static void on_loaded(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
-    PR_CLEANUP_FREE asked_t *asked = arg;
+    PR_CLEANUP_FREE session_asked_t *asked = arg;
     io_t *io = asked->io;
     if (asked->epoch == io->epoch)
         io->loading = false;
@@ -230,11 +218,7 @@ void channels_load(io_t *io)
     pr_params_add_uuid(io->params, io->session);
     pr_params_add_text_array(io->params, ids, n);
     pr_params_add_i64_array(io->params, versions, NULL, n);
-    asked_t *asked = asked_new(io);
-    io->loading = pr_db_query(io->db, PR_SQL_GATEWAY_SCHEDULER_LOAD_CHANNELS, io->params, on_loaded,
-                              asked) == PR_OK;
-    if (!io->loading)
-        pr_free(asked);
+    io->loading = session_ask(io, PR_SQL_GATEWAY_SCHEDULER_LOAD_CHANNELS, on_loaded);
     pr_free(ids);
     pr_free(versions);
 }
@@ -243,7 +227,7 @@ void channels_load(io_t *io)
 
 static void on_measured(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
-    PR_CLEANUP_FREE asked_t *asked = arg;
+    PR_CLEANUP_FREE session_asked_t *asked = arg;
     io_t *io = asked->io;
     if (asked->epoch == io->epoch)
         io->measuring = false;
@@ -270,11 +254,7 @@ void channels_measure(io_t *io)
         return;
     pr_params_clear(io->params);
     pr_params_add_uuid(io->params, io->session);
-    asked_t *asked = asked_new(io);
-    io->measuring = pr_db_query(io->db, PR_SQL_GATEWAY_SCHEDULER_WEBHOOK_DELAYS, io->params,
-                                on_measured, asked) == PR_OK;
-    if (!io->measuring)
-        pr_free(asked);
+    io->measuring = session_ask(io, PR_SQL_GATEWAY_SCHEDULER_WEBHOOK_DELAYS, on_measured);
 }
 
 /* ---- going ---- */

@@ -125,6 +125,12 @@ void session_second(void *arg, int64_t now_ms);
 bool session_may_dispatch(const io_t *io);
 void session_leave(io_t *io); /* each turn: shards that are empty by now are given up */
 void session_close(io_t *io);
+/* Queues one statement whose parameters are in io->params. The answer gets a session_asked_t of its own, and frees it. */
+typedef struct {
+    io_t *io;
+    uint32_t epoch; /* the life that asked */
+} session_asked_t;
+bool session_ask(io_t *io, int statement, pr_db_result_fn *fn);
 /* Every answer passes here. False: it is none for us. Ownership lost (PR009) and bugs are met here. */
 bool session_answered(io_t *io, uint32_t epoch, pr_rc_t rc, const char *event,
                       const pr_error_t *error);

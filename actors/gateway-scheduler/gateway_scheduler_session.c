@@ -20,11 +20,6 @@
 #define UPKEEP_S 5
 #define MEASURE_S 60
 
-typedef struct {
-    io_t *io;
-    uint32_t epoch;
-} asked_t;
-
 bool session_answered(io_t *io, uint32_t epoch, pr_rc_t rc, const char *event,
                       const pr_error_t *error)
 {
@@ -43,11 +38,10 @@ bool session_answered(io_t *io, uint32_t epoch, pr_rc_t rc, const char *event,
     return false;
 }
 
-/* Queues one statement whose parameters are in io->params; the answer knows which life asked. */
-static bool ask(io_t *io, int statement, pr_db_result_fn *fn)
+bool session_ask(io_t *io, int statement, pr_db_result_fn *fn)
 {
-    asked_t *asked = PR_NEW(asked_t);
-    *asked = (asked_t){io, io->epoch};
+    session_asked_t *asked = PR_NEW(session_asked_t);
+    *asked = (session_asked_t){io, io->epoch};
     if (pr_db_query(io->db, statement, io->params, fn, asked) == PR_OK)
         return true;
     pr_free(asked);
@@ -79,7 +73,7 @@ static void take(io_t *io, int most);
 
 static void on_opened(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
-    PR_CLEANUP_FREE asked_t *asked = arg;
+    PR_CLEANUP_FREE session_asked_t *asked = arg;
     io_t *io = asked->io;
     if (asked->epoch == io->epoch)
         io->opening = false;
@@ -98,7 +92,7 @@ static void on_opened(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_err
 
 static void on_limited(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
-    PR_CLEANUP_FREE asked_t *asked = arg;
+    PR_CLEANUP_FREE session_asked_t *asked = arg;
     (void)rows;
     (void)session_answered(asked->io, asked->epoch, rc, "session.limit_failed", error);
 }
@@ -110,11 +104,11 @@ static void open_session(io_t *io)
         return;
     pr_params_clear(io->params);
     pr_params_add_i32(io->params, IDLE_MS);
-    if (!ask(io, PR_SQL_GATEWAY_SCHEDULER_LIMIT_SILENCE, on_limited))
+    if (!session_ask(io, PR_SQL_GATEWAY_SCHEDULER_LIMIT_SILENCE, on_limited))
         return;
     pr_params_clear(io->params);
     pr_params_add_text(io->params, "");
-    io->opening = ask(io, PR_SQL_GATEWAY_SCHEDULER_OPEN_SESSION, on_opened);
+    io->opening = session_ask(io, PR_SQL_GATEWAY_SCHEDULER_OPEN_SESSION, on_opened);
     io->beat_sent_ms = io->now_ms;
 }
 
@@ -154,7 +148,7 @@ static int count_bits(const uint8_t bits[SHARDS / 8])
 
 static void on_taken(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
-    PR_CLEANUP_FREE asked_t *asked = arg;
+    PR_CLEANUP_FREE session_asked_t *asked = arg;
     io_t *io = asked->io;
     if (asked->epoch == io->epoch)
         io->taking = false;
@@ -180,7 +174,7 @@ static void take(io_t *io, int most)
     pr_params_clear(io->params);
     pr_params_add_uuid(io->params, io->session);
     pr_params_add_i32(io->params, most);
-    io->taking = ask(io, PR_SQL_GATEWAY_SCHEDULER_TAKE_SHARDS, on_taken);
+    io->taking = session_ask(io, PR_SQL_GATEWAY_SCHEDULER_TAKE_SHARDS, on_taken);
 }
 
 static void give_up(io_t *io, int count)
@@ -196,7 +190,7 @@ static void give_up(io_t *io, int count)
 
 static void on_released(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
-    PR_CLEANUP_FREE asked_t *asked = arg;
+    PR_CLEANUP_FREE session_asked_t *asked = arg;
     io_t *io = asked->io;
     (void)rows;
     if (asked->epoch == io->epoch)
@@ -223,7 +217,7 @@ void session_leave(io_t *io)
     pr_params_clear(io->params);
     pr_params_add_uuid(io->params, io->session);
     pr_params_add_i16_array(io->params, shards, count);
-    io->releasing = ask(io, PR_SQL_GATEWAY_SCHEDULER_RELEASE_SHARDS, on_released);
+    io->releasing = session_ask(io, PR_SQL_GATEWAY_SCHEDULER_RELEASE_SHARDS, on_released);
     if (!io->releasing)
         pr_db_reset(io->db); /* the locks must go: then with the connection */
     pr_log_info("shards.given_up", "given=%d owned=%d", count, count_bits(io->owned));
@@ -233,7 +227,7 @@ void session_leave(io_t *io)
 
 static void on_beat(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
-    PR_CLEANUP_FREE asked_t *asked = arg;
+    PR_CLEANUP_FREE session_asked_t *asked = arg;
     io_t *io = asked->io;
     if (asked->epoch == io->epoch)
         io->beating = false;
@@ -258,7 +252,7 @@ static void beat(io_t *io)
         return;
     pr_params_clear(io->params);
     pr_params_add_uuid(io->params, io->session);
-    io->beating = ask(io, PR_SQL_GATEWAY_SCHEDULER_BEAT, on_beat);
+    io->beating = session_ask(io, PR_SQL_GATEWAY_SCHEDULER_BEAT, on_beat);
     io->beat_sent_ms = io->now_ms;
 }
 
@@ -291,7 +285,7 @@ void session_second(void *arg, int64_t now_ms)
 
 static void on_closed(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
-    PR_CLEANUP_FREE asked_t *asked = arg;
+    PR_CLEANUP_FREE session_asked_t *asked = arg;
     (void)rows;
     if (rc != PR_OK)
         pr_log_error(PR_LOG_WARN, "session.close_failed", error);
@@ -304,6 +298,6 @@ void session_close(io_t *io)
         return;
     pr_params_clear(io->params);
     pr_params_add_uuid(io->params, io->session);
-    io->closing = io->live && ask(io, PR_SQL_GATEWAY_SCHEDULER_END_SESSION, on_closed);
+    io->closing = io->live && session_ask(io, PR_SQL_GATEWAY_SCHEDULER_END_SESSION, on_closed);
     io->closed = !io->closing;
 }

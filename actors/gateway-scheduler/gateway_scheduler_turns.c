@@ -11,21 +11,6 @@
 #define GIVE_MAX 64    /* channels in one statement */
 #define LINGER_MS 3000 /* whoever had a turn may want another one soon: a statement is two calls */
 
-typedef struct {
-    io_t *io;
-    uint32_t epoch;
-} asked_t;
-
-static bool ask(io_t *io, int statement, pr_db_result_fn *fn)
-{
-    asked_t *asked = PR_NEW(asked_t);
-    *asked = (asked_t){io, io->epoch};
-    if (pr_db_query(io->db, statement, io->params, fn, asked) == PR_OK)
-        return true;
-    pr_free(asked);
-    return false;
-}
-
 /* ---- looking ---- */
 
 static void note(io_t *io, channel_row_t *row, int waiting, int held, int64_t paused_ms)
@@ -41,7 +26,7 @@ static void note(io_t *io, channel_row_t *row, int waiting, int held, int64_t pa
 /* What is not said of a channel any more is over. */
 static void on_turns(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
-    PR_CLEANUP_FREE asked_t *asked = arg;
+    PR_CLEANUP_FREE session_asked_t *asked = arg;
     io_t *io = asked->io;
     io->now_ms = pr_loop_now_ms(io->loop);
     if (asked->epoch == io->epoch)
@@ -70,7 +55,7 @@ void turns_look(io_t *io)
         return;
     pr_params_clear(io->params);
     pr_params_add_uuid(io->params, io->session);
-    io->turning = ask(io, PR_SQL_GATEWAY_SCHEDULER_TURNS, on_turns);
+    io->turning = session_ask(io, PR_SQL_GATEWAY_SCHEDULER_TURNS, on_turns);
     io->turns_looked_ms = io->now_ms;
 }
 
@@ -78,7 +63,7 @@ void turns_look(io_t *io)
 
 static void on_given(void *arg, pr_rc_t rc, const pr_rows_t *rows, const pr_error_t *error)
 {
-    PR_CLEANUP_FREE asked_t *asked = arg;
+    PR_CLEANUP_FREE session_asked_t *asked = arg;
     (void)rows;
     (void)session_answered(asked->io, asked->epoch, rc, "turns.give_failed", error);
 }
@@ -106,6 +91,6 @@ void turns_lend(io_t *io)
     pr_params_clear(io->params);
     pr_params_add_uuid(io->params, io->session);
     pr_params_add_text_array(io->params, ids, count);
-    if (!ask(io, PR_SQL_GATEWAY_SCHEDULER_GIVE_TURNS, on_given))
+    if (!session_ask(io, PR_SQL_GATEWAY_SCHEDULER_GIVE_TURNS, on_given))
         pr_log_limited(PR_LOG_WARN, "turns.give_failed", "", "channels=%d", count);
 }
